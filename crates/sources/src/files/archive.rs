@@ -62,9 +62,9 @@ pub(crate) enum Kind {
 /// What is wrong with the content of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArchiveDefect {
-    /// It is no archive at all.
+    /// It is no archive at all: it could be unpacked, and does not begin with a header.
     NotAnArchive,
-    /// It is, but a broken one.
+    /// It is, but a broken one; or nothing is known of it, because it cannot be unpacked.
     Broken(String),
     /// It unpacks to more than is read.
     TooLarge(u64),
@@ -93,21 +93,7 @@ pub(crate) enum WalkControl {
 
 /// Hands each entry of a layer to `visit`. Bytes that come out of the stream are at most `limit`.
 pub(crate) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> Result<(), ArchiveDefect> {
-    let limits = ArchiveLimits::layer(limit);
-    let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
-    walk_unpacked(unpacked, limits.entries, visit)
-}
-
-/// Hands each entry of an archive that is being unpacked to `visit`.
-pub(crate) fn walk_unpacked<R: Read>(
-    unpacked: Unpacked<R>,
-    most: u64,
-    visit: &mut Visit<'_>,
-) -> Result<(), ArchiveDefect> {
-    let mut archive = tar::Archive::new(unpacked);
-    let outcome = entries(&mut archive, most, visit);
-    // The caps are told apart here, because what the stream said is lost in the words of the archive's reader.
-    outcome.map_err(|spoiled| archive.into_inner().exceeded().map_or(spoiled, ArchiveDefect::from))
+    walk_checked(stream, limit, None, visit)
 }
 
 /// The same for a layer, and compares the digest of all that comes out of the stream, if there is one to compare it with.
@@ -117,21 +103,61 @@ pub(crate) fn walk_checked(
     diff_id: Option<&Digest>,
     visit: &mut Visit<'_>,
 ) -> Result<(), ArchiveDefect> {
-    let Some(diff_id) = diff_id else { return walk(stream, limit, visit) };
     let limits = ArchiveLimits::layer(limit);
-    let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
-    let mut archive = tar::Archive::new(Hashed { stream: unpacked, hasher: Hasher::new(diff_id) });
-    let outcome = entries(&mut archive, limits.entries, visit);
-    let mut hashed = archive.into_inner();
-    // What follows the last entry has a part in the digest too.
-    let outcome = outcome.and_then(|()| io::copy(&mut hashed, &mut io::sink()).map_err(broken));
-    match outcome {
-        Err(spoiled) => Err(hashed.stream.exceeded().map_or(spoiled, ArchiveDefect::from)),
-        Ok(_) if hashed.hasher.hex() == diff_id.hex() => Ok(()),
-        Ok(_) => Err(ArchiveDefect::Broken(format!(
-            "its unpacked digest is not {diff_id}, which the image configuration names"
-        ))),
+    let mut unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
+    let outcome = walk_all(&mut unpacked, limits.entries, diff_id, visit);
+    said_by(&unpacked, outcome)
+}
+
+/// Hands each entry of an archive that is being unpacked to `visit`.
+pub(crate) fn walk_unpacked<R: Read>(
+    mut unpacked: Unpacked<R>,
+    most: u64,
+    visit: &mut Visit<'_>,
+) -> Result<(), ArchiveDefect> {
+    let outcome = walk_all(&mut unpacked, most, None, visit);
+    said_by(&unpacked, outcome)
+}
+
+/// The caps are told apart here, because what the stream said is lost in the words of the archive's reader.
+fn said_by<R: Read>(unpacked: &Unpacked<R>, outcome: Result<(), ArchiveDefect>) -> Result<(), ArchiveDefect> {
+    outcome.map_err(|defect| unpacked.exceeded().map_or(defect, ArchiveDefect::from))
+}
+
+fn walk_all<R: Read>(
+    unpacked: &mut Unpacked<R>,
+    most: u64,
+    diff_id: Option<&Digest>,
+    visit: &mut Visit<'_>,
+) -> Result<(), ArchiveDefect> {
+    // What cannot be unpacked may be an archive, so nothing is known about what is in it.
+    unpacked.peek(HEADER).map_err(broken)?;
+    if !is_header(unpacked.peeked()) {
+        return Err(ArchiveDefect::NotAnArchive);
     }
+    let mut archive = tar::Archive::new(Hashed { stream: unpacked, hasher: diff_id.map(Hasher::new) });
+    entries(&mut archive, most, visit)?;
+    let mut hashed = archive.into_inner();
+    let (Some(diff_id), true) = (diff_id, hashed.hasher.is_some()) else { return Ok(()) };
+    // What follows the last entry has a part in the digest too.
+    io::copy(&mut hashed, &mut io::sink()).map_err(broken)?;
+    if hashed.hasher.is_some_and(|hasher| hasher.hex() == diff_id.hex()) {
+        return Ok(());
+    }
+    Err(ArchiveDefect::Broken(format!("its unpacked digest is not {diff_id}, which the image configuration names")))
+}
+
+/// Whether an archive begins so: with a header, even a damaged one, or with the zeros that end an empty archive.
+fn is_header(head: &[u8]) -> bool {
+    if head.len() != HEADER {
+        return false;
+    }
+    let header = tar::Header::from_byte_slice(head);
+    // The sum is of the header with spaces in place of the sum.
+    let counted = head.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { b' ' } else { *byte });
+    head.iter().all(|byte| *byte == 0)
+        || head.get(257..262) == Some(b"ustar")
+        || header.cksum().is_ok_and(|sum| sum == counted.map(u32::from).sum::<u32>())
 }
 
 impl From<Excess> for ArchiveDefect {
@@ -143,16 +169,18 @@ impl From<Excess> for ArchiveDefect {
     }
 }
 
-/// A stream that is hashed as it is read.
-struct Hashed<R: Read> {
-    stream: Unpacked<R>,
-    hasher: Hasher,
+/// A stream that is hashed as it is read, if there is a digest to compare.
+struct Hashed<'u, R: Read> {
+    stream: &'u mut Unpacked<R>,
+    hasher: Option<Hasher>,
 }
 
-impl<R: Read> Read for Hashed<R> {
+impl<R: Read> Read for Hashed<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.stream.read(buffer)?;
-        self.hasher.update(buffer.get(..read).unwrap_or_default());
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(buffer.get(..read).unwrap_or_default());
+        }
         Ok(read)
     }
 }
@@ -177,8 +205,7 @@ struct Attributes {
 fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<'_>) -> Result<(), ArchiveDefect> {
     let mut attributes = Attributes::default();
     for (number, entry) in (0_u64..).zip(archive.entries().map_err(broken)?.raw(true)) {
-        // What has no valid header where the first one should be was never an archive.
-        let mut entry = entry.map_err(|error| if number == 0 { ArchiveDefect::NotAnArchive } else { broken(error) })?;
+        let mut entry = entry.map_err(broken)?;
         if number >= most {
             return Err(ArchiveDefect::TooMany("entries", most));
         }
@@ -351,7 +378,6 @@ mod tests {
             .append(&tar::Header::from_byte_slice(&raw(b"x", tar::EntryType::Regular, 0)).clone(), &b""[..])
             .unwrap();
         assert_eq!(names(&builder.into_inner().unwrap(), 1 << 20).unwrap(), [long]);
-        assert_eq!(names(b"", 10).unwrap(), Vec::<String>::new());
         assert_eq!(names(&[0; 1024], 2000).unwrap(), Vec::<String>::new());
     }
 
@@ -380,9 +406,36 @@ mod tests {
         let padded = [raw(b"n", tar::EntryType::Regular, 1 << 20), vec![0; 2 << 20]].concat();
         assert_eq!(names(&padded, 1 << 20), Err(ArchiveDefect::TooLarge(1 << 20)));
         assert_eq!(names(&[b'x'; 2000], 1 << 20), Err(ArchiveDefect::NotAnArchive));
-        assert_eq!(names(b"{\"some\": \"json\"}", 1 << 20), Err(ArchiveDefect::NotAnArchive));
+        for nothing in [&b"{\"some\": \"json\"}"[..], b"", &[0; 511], &gzip(b"text").unwrap()] {
+            assert_eq!(names(nothing, 1 << 20), Err(ArchiveDefect::NotAnArchive));
+        }
         let torn = [archive(&[("a", b"1")])[..1024].to_vec(), vec![b'x'; 600]].concat();
         assert!(matches!(names(&torn, 1 << 20), Err(ArchiveDefect::Broken(_))));
+    }
+
+    #[test]
+    fn what_cannot_be_unpacked_is_broken_and_not_taken_for_something_else() {
+        let good = archive(&[("version", b"1.1.0")]);
+        let mut spoiled = good.clone();
+        spoiled[0] ^= 1;
+        let packed = gzip(&good).unwrap();
+        for (what, bytes) in [
+            ("a zstd window of 2 GiB", b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00".to_vec()),
+            ("xz", b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46".to_vec()),
+            ("bzip2", b"BZh91AY&SY\0\0\0\0".to_vec()),
+            ("lz4", b"\x04\x22\x4d\x18\x64\x40\xa7".to_vec()),
+            ("gzip that is cut", packed[..20].to_vec()),
+            ("gzip with other bytes", [&packed[..10], &[0xff; 20]].concat()),
+            ("a first header with another sum", spoiled),
+        ] {
+            assert!(matches!(names(&bytes, 1 << 20), Err(ArchiveDefect::Broken(_))), "{what}");
+        }
+        // A header without a name for its form, as old tools write it.
+        let mut old = tar::Header::new_old();
+        old.set_path("a").unwrap();
+        old.set_size(0);
+        old.set_cksum();
+        assert_eq!(names(&[&old.as_bytes()[..], &[0; 1024]].concat(), 1 << 20).unwrap(), ["a"]);
     }
 
     /// A file behind attributes that hold one key.

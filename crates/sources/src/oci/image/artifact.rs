@@ -1,6 +1,7 @@
 //! Files that are in an image or an artifact of a registry: graph-data, a catalogue of products, or manifests.
 //!
-//! The layers are archives, as image builders and `oras` write them; what is none is passed over. Where keys are given,
+//! The layers are archives, as image builders and `oras` write them; what is none, and does not say it
+//! is one, is passed over. Where keys are given,
 //! one of them must have signed the digest, before anything of the content is read. Start at [`graph_data`],
 //! [`catalog_files`] or [`manifest_files`].
 
@@ -21,6 +22,9 @@ use crate::oci::image::tree::{Changes, FileFilter, Tree};
 use crate::oci::reference::Image;
 use crate::oci::{OciError, Repository};
 use crate::release::{Key, verify_image};
+
+/// What is wrong with a layer that is not what its media type, or the image, says.
+pub(in crate::oci) const NOT_AN_ARCHIVE: &str = "its media type is that of an archive, and its content is none";
 
 /// Reads the graph-data of an image, and the digest that its name has now. With keys, one of them must have signed it.
 pub async fn graph_data(
@@ -131,13 +135,16 @@ async fn read_layers(
 ) -> Result<Tree, OciError> {
     let layers = layers(registry, repository, digest).await?;
     let mut tree = Tree::default();
+    let is_image = layers.is_image();
     for layer in layers.layers {
         let at = format!("{repository} (layer {})", layer.digest);
         let unpacked = registry.options.limits.unpacked_bytes;
         let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
         match registry.layer(repository, &layer, &at, look).await? {
             Ok(changes) => tree.apply(changes),
-            Err(ArchiveDefect::NotAnArchive) => {}
+            // Artifacts may hold anything beside the archive. What says that it is an archive may hold risks.
+            Err(ArchiveDefect::NotAnArchive) if !is_image && !layer.is_archive() => {}
+            Err(ArchiveDefect::NotAnArchive) => return Err(OciError::Broken { at, why: NOT_AN_ARCHIVE.to_owned() }),
             Err(ArchiveDefect::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
             Err(ArchiveDefect::Broken(why)) => return Err(OciError::Broken { at, why }),
             Err(ArchiveDefect::TooMany(what, limit)) => {
