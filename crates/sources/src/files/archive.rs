@@ -97,20 +97,20 @@ pub(crate) enum WalkControl {
 
 /// Hands each entry of a layer to `visit`. Bytes that come out of the stream are at most `limit`.
 pub(crate) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> Result<(), ArchiveDefect> {
-    walk_checked(stream, limit, None, visit)
+    walk_checked(stream, limit, None, visit).map(drop)
 }
 
-/// The same for a layer, and compares the digest of all that comes out of the stream, if there is one to compare it with.
+/// The same; gives the bytes that came out of the stream, and compares the digest of all that comes out of the stream, if there is one to compare it with.
 pub(crate) fn walk_checked(
     stream: &mut dyn Read,
     limit: u64,
     diff_id: Option<&Digest>,
     visit: &mut Visit<'_>,
-) -> Result<(), ArchiveDefect> {
+) -> Result<u64, ArchiveDefect> {
     let limits = ArchiveLimits::layer(limit);
     let mut unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
     let outcome = walk_all(&mut unpacked, limits.entries, diff_id, visit);
-    said_by(&unpacked, outcome)
+    said_by(&unpacked, outcome).map(|()| unpacked.unpacked_bytes())
 }
 
 /// Hands each entry of an archive that is being unpacked to `visit`.

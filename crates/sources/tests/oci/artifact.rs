@@ -2,7 +2,7 @@
 
 use clearway_core::Limits;
 use clearway_graph::Inputs;
-use clearway_sources::oci::{self, Cache, Image, OciError, Registry};
+use clearway_sources::oci::{self, Cache, Image, OciError, Registry, RegistryOptions};
 use clearway_testbed::images::{Family, PushedImage, Pusher, gzip, linux, tar};
 use clearway_testbed::registry;
 use serde_json::json;
@@ -156,4 +156,32 @@ async fn what_is_no_graph_data_is_said() {
     let error =
         oci::graph_data(&Registry::new(quick()).unwrap(), &image, &Cache::none(), &small, &[]).await.unwrap_err();
     assert_eq!(error.kind(), "too_large", "{error}");
+}
+
+#[tokio::test]
+async fn all_layers_of_an_image_are_bounded_together() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "g");
+    let zeros = vec![0; 600 << 10];
+    let layers = |count: usize| {
+        let above = (0..count).map(|_| gzip(&tar(&[("usr/zeros", &zeros)])));
+        [gzip(&under(""))].into_iter().chain(above).collect::<Vec<_>>()
+    };
+    push.image(Family::Oci, Some("one"), "amd64", layers(1)).await;
+    push.image(Family::Oci, Some("two"), "amd64", layers(2)).await;
+    let read = async |tag: &str, image_bytes: u64| {
+        let options = RegistryOptions { image_bytes, ..quick() };
+        let image: Image = format!("{}/g:{tag}", registry.host()).parse().unwrap();
+        let registry = Registry::new(options).unwrap();
+        let read = oci::graph_data(&registry, &image, &Cache::none(), &Limits::default(), &[]).await;
+        read.map(|(inputs, _)| names(&inputs).len()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read("one", 1 << 20).await, Ok(3));
+    assert_eq!(read("two", 2 << 20).await, Ok(3));
+    // Each alone is within it, unpacked.
+    let error = read("two", 1 << 20).await.unwrap_err();
+    assert!(error.contains("(layer sha256:") && error.ends_with("it is larger than 1048576 bytes"), "{error}");
+    // And as they are sent.
+    let error = read("two", 100).await.unwrap_err();
+    assert!(error.contains("(all layers): it is larger than 100 bytes"), "{error}");
 }

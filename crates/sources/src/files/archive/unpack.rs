@@ -97,6 +97,11 @@ impl<R: Read> Unpacked<R> {
         &self.peeked
     }
 
+    /// Bytes that came out of it.
+    pub(crate) fn unpacked_bytes(&self) -> u64 {
+        self.limit.saturating_sub(self.left)
+    }
+
     /// The cap above which reading failed.
     pub(crate) fn exceeded(&self) -> Option<Excess> {
         self.exceeded

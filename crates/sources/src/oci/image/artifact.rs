@@ -34,6 +34,16 @@ pub async fn graph_data(
     limits: &Limits,
     keys: &[Key],
 ) -> Result<(Inputs, Digest), OciError> {
+    registry.in_time(&image.to_string(), read_graph_data(registry, image, cache, limits, keys)).await
+}
+
+async fn read_graph_data(
+    registry: &Registry,
+    image: &Image,
+    cache: &Cache,
+    limits: &Limits,
+    keys: &[Key],
+) -> Result<(Inputs, Digest), OciError> {
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
     require_signature(registry, repository, &digest, keys, cache).await?;
@@ -61,6 +71,15 @@ pub async fn graph_data(
 /// Reads the files of an image that can belong to a catalogue of products, by path, and the digest that its name has now.
 /// With keys, one of them must have signed it.
 pub async fn catalog_files(
+    registry: &Registry,
+    image: &Image,
+    limits: &Limits,
+    keys: &[Key],
+) -> Result<(Vec<(String, Vec<u8>)>, Digest), OciError> {
+    registry.in_time(&image.to_string(), read_catalog_files(registry, image, limits, keys)).await
+}
+
+async fn read_catalog_files(
     registry: &Registry,
     image: &Image,
     limits: &Limits,
@@ -115,8 +134,12 @@ pub async fn manifest_files(
     max_bytes: u64,
 ) -> Result<(Vec<(String, Vec<u8>)>, Digest), OciError> {
     let repository = image.repository();
-    let digest = registry.digest(repository, image.at()).await?;
-    let tree = read_layers(registry, repository, &digest, FileFilter::manifests(max_bytes)).await?;
+    let read = async {
+        let digest = registry.digest(repository, image.at()).await?;
+        let tree = read_layers(registry, repository, &digest, FileFilter::manifests(max_bytes)).await?;
+        Ok::<_, OciError>((tree, digest))
+    };
+    let (tree, digest) = registry.in_time(&image.to_string(), read).await?;
     let mut files = Vec::new();
     for (path, stored) in tree.into_files() {
         if let StoredEntry::File(content) = stored {
@@ -136,12 +159,22 @@ async fn read_layers(
     let layers = layers(registry, repository, digest).await?;
     let mut tree = Tree::default();
     let is_image = layers.is_image();
+    let limit = registry.options.image_bytes;
+    if layers.layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add) > limit {
+        return Err(OciError::TooLarge { at: format!("{repository}@{digest} (all layers)"), limit });
+    }
+    let mut left = limit;
     for layer in layers.layers {
         let at = format!("{repository} (layer {})", layer.digest);
-        let unpacked = registry.options.limits.unpacked_bytes;
+        let unpacked = registry.options.limits.unpacked_bytes.min(left);
         let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
         match registry.layer(repository, &layer, &at, look).await? {
-            Ok(changes) => tree.apply(changes),
+            Ok(changes) => {
+                left = left.saturating_sub(changes.unpacked);
+                tree.apply(changes);
+            }
+            // What is left for one layer is no number that says something.
+            Err(ArchiveDefect::TooLarge(one)) if one == left => return Err(OciError::TooLarge { at, limit }),
             // Artifacts may hold anything beside the archive. What says that it is an archive may hold risks.
             Err(ArchiveDefect::NotAnArchive) if !is_image && !layer.is_archive() => {}
             Err(ArchiveDefect::NotAnArchive) => return Err(OciError::Broken { at, why: NOT_AN_ARCHIVE.to_owned() }),

@@ -66,6 +66,16 @@ pub(crate) async fn release_files(
     cache: &Cache,
     most: PayloadLimits,
 ) -> Result<ReleaseFiles, OciError> {
+    registry.in_time(&image.to_string(), read_release_files(registry, image, arch, cache, most)).await
+}
+
+async fn read_release_files(
+    registry: &Registry,
+    image: &Image,
+    arch: Option<&Arch>,
+    cache: &Cache,
+    most: PayloadLimits,
+) -> Result<ReleaseFiles, OciError> {
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
     let key = arch.map_or("any", Arch::as_str);

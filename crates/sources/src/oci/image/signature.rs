@@ -44,6 +44,16 @@ pub(crate) async fn attached(
     digest: &Digest,
     cache: &Cache,
 ) -> Result<Vec<Attached>, OciError> {
+    let at = format!("{repository}@{digest} (signatures)");
+    registry.in_time(&at, read_attached(registry, repository, digest, cache)).await
+}
+
+async fn read_attached(
+    registry: &Registry,
+    repository: &Repository,
+    digest: &Digest,
+    cache: &Cache,
+) -> Result<Vec<Attached>, OciError> {
     let Some((manifest, at)) = manifest(registry, repository, digest).await? else { return Ok(Vec::new()) };
     let image = match Manifest::read(&manifest, &registry.options.limits) {
         Ok(Manifest::Image(image)) => image,
