@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -12,13 +13,15 @@ use clearway_core::Digest;
 
 use super::OciError;
 use super::release::{Release, SkipReason};
-use crate::files::confined::read_regular_file;
-use crate::files::write_atomically;
+use crate::files::confined::open_regular_file;
+use crate::files::write_parts_atomically;
 
 /// The first word of a file, and the form of what follows. A new form gets a new number, and old files are passed over.
 const FORM: &str = "clearway-cache-1";
-/// Bytes of one file. No more are written, because images are read within smaller limits.
-const FILE_BYTES: u64 = 2 << 30;
+/// Bytes of one file, behind its first line. It is held while it is read and written, beside what is in it.
+pub(super) const FILE_BYTES: u64 = 256 << 20;
+/// Bytes of the first line.
+const HEADING_BYTES: u64 = 512;
 
 /// The directory of payloads.
 const PAYLOADS: &str = "payloads";
@@ -144,10 +147,18 @@ impl Files {
     }
 
     fn read(&self, file: &Path, digest: &Digest) -> Option<Vec<u8>> {
-        let mut bytes = read_regular_file(&self.directory.join(file), FILE_BYTES).ok()?;
-        let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let rest = bytes.split_off(end + 1);
-        (bytes == heading(digest, &rest).as_bytes()).then_some(rest)
+        let opened = open_regular_file(&self.directory.join(file)).ok()?;
+        let length = opened.metadata().ok()?.len();
+        if length > FILE_BYTES + HEADING_BYTES {
+            return None;
+        }
+        // The first line is read by itself, so that the rest is held once.
+        let mut reader = BufReader::new(opened);
+        let mut first = Vec::new();
+        reader.by_ref().take(HEADING_BYTES).read_until(b'\n', &mut first).ok()?;
+        let mut content = Vec::with_capacity(usize::try_from(length).ok()?.saturating_sub(first.len()));
+        reader.take(FILE_BYTES).read_to_end(&mut content).ok()?;
+        (first == heading(digest, &content).as_bytes()).then_some(content)
     }
 
     /// Takes the oldest payloads away, if there are too many.
@@ -167,7 +178,7 @@ impl Files {
 
     fn write(&self, file: &Path, digest: &Digest, content: &[u8]) {
         let path = self.directory.join(file);
-        if let Err(error) = write_atomically(&path, &[heading(digest, content).as_bytes(), content].concat())
+        if let Err(error) = write_parts_atomically(&path, &[heading(digest, content).as_bytes(), content])
             && let Ok(mut trouble) = self.trouble.lock()
         {
             *trouble = Some(format!("{}: {error}", path.display()));

@@ -15,14 +15,16 @@ use clearway_release::Verdict;
 use crate::files::file_tree::printable;
 use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES, StoredEntry};
 use crate::oci::access::registry::Registry;
-use crate::oci::archive::{self, ArchiveDefect, WalkControl};
-use crate::oci::cache::Cache;
+use crate::oci::archive::{self, ArchiveDefect, HEADER, WalkControl};
+use crate::oci::cache::{Cache, FILE_BYTES};
 use crate::oci::image::media::{Image as Layers, Manifest, UnreadableManifest};
 use crate::oci::image::tree::{Changes, FileFilter, Tree};
 use crate::oci::reference::Image;
 use crate::oci::{OciError, Repository};
 use crate::release::{Key, verify_image};
 
+/// Bytes of a name that fits into the header of an archive.
+const SHORT_NAME: usize = 100;
 /// What is wrong with a layer that is not what its media type, or the image, says.
 pub(in crate::oci) const NOT_AN_ARCHIVE: &str = "its media type is that of an archive, and its content is none";
 
@@ -216,9 +218,16 @@ async fn layers(registry: &Registry, repository: &Repository, digest: &Digest) -
     Err(OciError::Unsupported { at, what: "an index that holds another index".to_owned() })
 }
 
-/// Files as they are kept.
+/// Files as they are kept; none if they take more than that.
 pub(in crate::oci) fn pack<'f>(files: impl Iterator<Item = (impl AsRef<str>, &'f [u8])>) -> Option<Vec<u8>> {
-    let mut builder = tar::Builder::new(Vec::new());
+    let files: Vec<_> = files.collect();
+    // Of the right size from the beginning: many small files take far more here than by themselves.
+    let sizes = files.iter().map(|(path, content)| packed_bytes(path.as_ref(), content));
+    let bytes = sizes.fold(2 * HEADER, usize::saturating_add);
+    if bytes as u64 > FILE_BYTES {
+        return None;
+    }
+    let mut builder = tar::Builder::new(Vec::with_capacity(bytes));
     for (path, content) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
@@ -226,6 +235,13 @@ pub(in crate::oci) fn pack<'f>(files: impl Iterator<Item = (impl AsRef<str>, &'f
         builder.append_data(&mut header, path.as_ref(), content).ok()?;
     }
     builder.into_inner().ok()
+}
+
+/// What a file takes in an archive, with a name of its own where it does not fit into the header.
+fn packed_bytes(path: &str, content: &[u8]) -> usize {
+    let blocks = |bytes: usize| bytes.div_ceil(HEADER).saturating_mul(HEADER);
+    let name = if path.len() > SHORT_NAME { HEADER.saturating_add(blocks(path.len().saturating_add(1))) } else { 0 };
+    name.saturating_add(HEADER).saturating_add(blocks(content.len()))
 }
 
 pub(in crate::oci) fn unpack(bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
@@ -251,5 +267,24 @@ mod tests {
         let kept = unpack(&pack(inputs.iter()).unwrap()).unwrap();
         assert_eq!(kept.into_iter().collect::<Inputs>(), inputs);
         assert_eq!(unpack(b"nonsense"), None);
+    }
+
+    #[test]
+    fn what_is_kept_takes_no_more_than_its_bytes() {
+        let names: Vec<String> = [1, 99, 100, 101, 511, 512, 600].iter().map(|length| "n".repeat(*length)).collect();
+        for length in [0, 1, 511, 512, 513, 5000] {
+            let content = vec![b'x'; length];
+            let packed = pack(names.iter().map(|name| (name, content.as_slice()))).unwrap();
+            let counted: usize = names.iter().map(|name| packed_bytes(name, &content)).sum();
+            assert_eq!((packed.len(), packed.capacity()), (counted + 2 * HEADER, counted + 2 * HEADER), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_would_take_too_much_memory_is_not_kept() {
+        let content = vec![0; 1 << 20];
+        let files = |count: u32| (0..count).map(|number| (number.to_string(), content.as_slice()));
+        assert!(pack(files(1)).is_some());
+        assert_eq!(pack(files(256)), None);
     }
 }
