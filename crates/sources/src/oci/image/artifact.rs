@@ -49,6 +49,8 @@ async fn read_graph_data(
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
     require_signature(registry, repository, &digest, keys, cache).await?;
+    // What is signed is the digest, and a file of the cache does not prove that it is of the digest.
+    let cache = &if keys.is_empty() { cache.clone() } else { cache.own_entries_only() };
     let name = image.to_string();
     if let Some(kept) = cache.graph_data(&name, &digest).await.and_then(|archive| unpack(&archive)) {
         return Ok((kept.into_iter().collect(), digest));
