@@ -67,9 +67,16 @@ impl FilesError {
 
 /// Writes a file so that a reader, or whoever comes back after a crash, finds the old content or the new one.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_parts_atomically(path, &[content])
+}
+
+/// The same of content in parts, which is not put together for it.
+pub(crate) fn write_parts_atomically(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(content)?;
+    for part in parts {
+        file.write_all(part)?;
+    }
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

@@ -288,6 +288,8 @@ fn apply_settings(options: &Operator, jitter: f64) -> Result<apply_update::Setti
     for file in &options.release_key {
         keys.extend(Key::file(file)?);
     }
+    // A file of the cache does not prove that it is the release that was signed.
+    let cache = if keys.is_empty() { cache } else { cache.own_entries_only() };
     if keys.is_empty() && update_mode(options) == UpdateMode::OnRequest {
         tracing::warn!(
             "UNSIGNED RELEASES ARE APPLIED: --release-key is not set, so anyone who controls the update service or a registry decides what runs in this cluster; pass the public keys of your releases with --release-key FILE"

@@ -6,6 +6,8 @@
 
 mod hasher;
 mod pack;
+#[cfg(test)]
+mod tests;
 mod unpack;
 
 use std::io::{self, Read};
@@ -24,6 +26,8 @@ pub(crate) const NAME_BYTES: usize = 4096;
 const ATTRIBUTE_BYTES: u64 = 1 << 20;
 /// Bytes of a header of a tar archive.
 pub(crate) const HEADER: usize = 512;
+/// What is read at once of what follows the last entry.
+const END_BUFFER: usize = 16 << 10;
 
 /// How much of an archive is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +66,9 @@ pub(crate) enum Kind {
 /// What is wrong with the content of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArchiveDefect {
-    /// It is no archive at all.
+    /// It is no archive at all: it could be unpacked, and does not begin with a header.
     NotAnArchive,
-    /// It is, but a broken one.
+    /// It is, but a broken one; or nothing is known of it, because it cannot be unpacked.
     Broken(String),
     /// It unpacks to more than is read.
     TooLarge(u64),
@@ -93,45 +97,98 @@ pub(crate) enum WalkControl {
 
 /// Hands each entry of a layer to `visit`. Bytes that come out of the stream are at most `limit`.
 pub(crate) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> Result<(), ArchiveDefect> {
-    let limits = ArchiveLimits::layer(limit);
-    let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
-    walk_unpacked(unpacked, limits.entries, visit)
+    walk_checked(stream, limit, None, visit).map(drop)
 }
 
-/// Hands each entry of an archive that is being unpacked to `visit`.
-pub(crate) fn walk_unpacked<R: Read>(
-    unpacked: Unpacked<R>,
-    most: u64,
-    visit: &mut Visit<'_>,
-) -> Result<(), ArchiveDefect> {
-    let mut archive = tar::Archive::new(unpacked);
-    let outcome = entries(&mut archive, most, visit);
-    // The caps are told apart here, because what the stream said is lost in the words of the archive's reader.
-    outcome.map_err(|spoiled| archive.into_inner().exceeded().map_or(spoiled, ArchiveDefect::from))
-}
-
-/// The same for a layer, and compares the digest of all that comes out of the stream, if there is one to compare it with.
+/// The same; gives the bytes that came out of the stream, and compares the digest of all that comes out of the stream, if there is one to compare it with.
 pub(crate) fn walk_checked(
     stream: &mut dyn Read,
     limit: u64,
     diff_id: Option<&Digest>,
     visit: &mut Visit<'_>,
-) -> Result<(), ArchiveDefect> {
-    let Some(diff_id) = diff_id else { return walk(stream, limit, visit) };
+) -> Result<u64, ArchiveDefect> {
     let limits = ArchiveLimits::layer(limit);
-    let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
-    let mut archive = tar::Archive::new(Hashed { stream: unpacked, hasher: Hasher::new(diff_id) });
-    let outcome = entries(&mut archive, limits.entries, visit);
-    let mut hashed = archive.into_inner();
-    // What follows the last entry has a part in the digest too.
-    let outcome = outcome.and_then(|()| io::copy(&mut hashed, &mut io::sink()).map_err(broken));
-    match outcome {
-        Err(spoiled) => Err(hashed.stream.exceeded().map_or(spoiled, ArchiveDefect::from)),
-        Ok(_) if hashed.hasher.hex() == diff_id.hex() => Ok(()),
-        Ok(_) => Err(ArchiveDefect::Broken(format!(
-            "its unpacked digest is not {diff_id}, which the image configuration names"
-        ))),
+    let mut unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members).map_err(broken)?;
+    let outcome = walk_all(&mut unpacked, limits.entries, diff_id, visit);
+    said_by(&unpacked, outcome).map(|()| unpacked.unpacked_bytes())
+}
+
+/// Hands each entry of an archive that is being unpacked to `visit`.
+pub(crate) fn walk_unpacked<R: Read>(
+    mut unpacked: Unpacked<R>,
+    most: u64,
+    visit: &mut Visit<'_>,
+) -> Result<(), ArchiveDefect> {
+    let outcome = walk_all(&mut unpacked, most, None, visit);
+    said_by(&unpacked, outcome)
+}
+
+/// The caps are told apart here, because what the stream said is lost in the words of the archive's reader.
+fn said_by<R: Read>(unpacked: &Unpacked<R>, outcome: Result<(), ArchiveDefect>) -> Result<(), ArchiveDefect> {
+    outcome.map_err(|defect| unpacked.exceeded().map_or(defect, ArchiveDefect::from))
+}
+
+fn walk_all<R: Read>(
+    unpacked: &mut Unpacked<R>,
+    most: u64,
+    diff_id: Option<&Digest>,
+    visit: &mut Visit<'_>,
+) -> Result<(), ArchiveDefect> {
+    // What cannot be unpacked may be an archive, so nothing is known about what is in it.
+    unpacked.peek(HEADER).map_err(broken)?;
+    if !is_header(unpacked.peeked()) {
+        return Err(ArchiveDefect::NotAnArchive);
     }
+    let mut archive = tar::Archive::new(Hashed { stream: unpacked, hasher: diff_id.map(Hasher::new) });
+    let control = entries(&mut archive, most, visit)?;
+    let mut hashed = archive.into_inner();
+    if control == WalkControl::Continue {
+        read_end(&mut hashed)?;
+    }
+    let Some(diff_id) = diff_id else { return Ok(()) };
+    // What follows the last entry that was looked at has a part in the digest too.
+    io::copy(&mut hashed, &mut io::sink()).map_err(broken)?;
+    if hashed.hasher.is_some_and(|hasher| hasher.hex() == diff_id.hex()) {
+        return Ok(());
+    }
+    Err(ArchiveDefect::Broken(format!("its unpacked digest is not {diff_id}, which the image configuration names")))
+}
+
+/// Reads what follows the last entry, up to the end of the stream: an archive ends with two blocks of zeros, of which the
+/// first was read, and tools fill it up with more of them. Entries behind a block of zeros, or behind the place where an
+/// archive was cut, would be lost without a word. At its end, a packed stream also compares its checksum.
+fn read_end(stream: &mut dyn Read) -> Result<(), ArchiveDefect> {
+    let mut buffer = vec![0; END_BUFFER];
+    let mut zeros: u64 = 0;
+    loop {
+        let read = match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(broken(error)),
+        };
+        if buffer.iter().take(read).any(|byte| *byte != 0) {
+            return Err(ArchiveDefect::Broken("it is damaged: content follows its end marker".to_owned()));
+        }
+        zeros = zeros.saturating_add(read as u64);
+    }
+    if zeros < HEADER as u64 {
+        return Err(ArchiveDefect::Broken("it is truncated: its end marker is missing".to_owned()));
+    }
+    Ok(())
+}
+
+/// Whether an archive begins so: with a header, even a damaged one, or with the zeros that end an empty archive.
+fn is_header(head: &[u8]) -> bool {
+    if head.len() != HEADER {
+        return false;
+    }
+    let header = tar::Header::from_byte_slice(head);
+    // The sum is of the header with spaces in place of the sum.
+    let counted = head.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { b' ' } else { *byte });
+    head.iter().all(|byte| *byte == 0)
+        || head.get(257..262) == Some(b"ustar")
+        || header.cksum().is_ok_and(|sum| sum == counted.map(u32::from).sum::<u32>())
 }
 
 impl From<Excess> for ArchiveDefect {
@@ -143,16 +200,18 @@ impl From<Excess> for ArchiveDefect {
     }
 }
 
-/// A stream that is hashed as it is read.
-struct Hashed<R: Read> {
-    stream: Unpacked<R>,
-    hasher: Hasher,
+/// A stream that is hashed as it is read, if there is a digest to compare.
+struct Hashed<'u, R: Read> {
+    stream: &'u mut Unpacked<R>,
+    hasher: Option<Hasher>,
 }
 
-impl<R: Read> Read for Hashed<R> {
+impl<R: Read> Read for Hashed<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.stream.read(buffer)?;
-        self.hasher.update(buffer.get(..read).unwrap_or_default());
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(buffer.get(..read).unwrap_or_default());
+        }
         Ok(read)
     }
 }
@@ -174,11 +233,14 @@ struct Attributes {
     is_sparse: bool,
 }
 
-fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<'_>) -> Result<(), ArchiveDefect> {
+fn entries<R: Read>(
+    archive: &mut tar::Archive<R>,
+    most: u64,
+    visit: &mut Visit<'_>,
+) -> Result<WalkControl, ArchiveDefect> {
     let mut attributes = Attributes::default();
     for (number, entry) in (0_u64..).zip(archive.entries().map_err(broken)?.raw(true)) {
-        // What has no valid header where the first one should be was never an archive.
-        let mut entry = entry.map_err(|error| if number == 0 { ArchiveDefect::NotAnArchive } else { broken(error) })?;
+        let mut entry = entry.map_err(broken)?;
         if number >= most {
             return Err(ArchiveDefect::TooMany("entries", most));
         }
@@ -215,11 +277,10 @@ fn entries<R: Read>(archive: &mut tar::Archive<R>, most: u64, visit: &mut Visit<
             kind => kind,
         };
         if visit(&mut Entry { path: &path, kind, size, stream: &mut entry })? == WalkControl::Stop {
-            return Ok(());
+            return Ok(WalkControl::Stop);
         }
     }
-    // Nothing at all, or nothing but zeros: an empty archive is an archive.
-    Ok(())
+    Ok(WalkControl::Continue)
 }
 
 impl Attributes {
@@ -300,166 +361,4 @@ fn clean(name: &[u8]) -> Result<Vec<u8>, ArchiveDefect> {
         path.extend_from_slice(component);
     }
     Ok(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut builder = tar::Builder::new(Vec::new());
-        for (name, content) in files {
-            let mut header = tar::Header::new_gnu();
-            header.set_size(content.len() as u64);
-            builder.append_data(&mut header, name, *content).unwrap();
-        }
-        builder.into_inner().unwrap()
-    }
-
-    fn raw(name: &[u8], kind: tar::EntryType, size: u64) -> Vec<u8> {
-        let mut header = tar::Header::new_gnu();
-        header.as_mut_bytes()[..name.len()].copy_from_slice(name);
-        header.set_entry_type(kind);
-        header.set_size(size);
-        header.set_cksum();
-        header.as_bytes().to_vec()
-    }
-
-    fn names(bytes: &[u8], limit: u64) -> Result<Vec<String>, ArchiveDefect> {
-        let mut names = Vec::new();
-        walk(&mut &*bytes, limit, &mut |entry| {
-            if entry.kind == Kind::File {
-                entry.content(1 << 20)?;
-                names.push(String::from_utf8_lossy(entry.path).into_owned());
-            }
-            Ok(WalkControl::Continue)
-        })?;
-        Ok(names)
-    }
-
-    #[test]
-    fn names_of_any_length_are_read() {
-        let long = format!("{}/file", "d".repeat(300));
-        assert_eq!(
-            names(&archive(&[("./a/b", b"1"), (&long, b"2"), ("c", b"3")]), 1 << 20).unwrap(),
-            ["a/b", &long, "c"]
-        );
-        let mut builder = tar::Builder::new(Vec::new());
-        builder.append_pax_extensions([("path", long.as_bytes()), ("mtime", b"1")]).unwrap();
-        builder
-            .append(&tar::Header::from_byte_slice(&raw(b"x", tar::EntryType::Regular, 0)).clone(), &b""[..])
-            .unwrap();
-        assert_eq!(names(&builder.into_inner().unwrap(), 1 << 20).unwrap(), [long]);
-        assert_eq!(names(b"", 10).unwrap(), Vec::<String>::new());
-        assert_eq!(names(&[0; 1024], 2000).unwrap(), Vec::<String>::new());
-    }
-
-    #[test]
-    fn what_would_take_memory_or_lead_astray_is_refused() {
-        let huge = 7 << 30;
-        for (bytes, want) in [
-            (raw(b"a/../../etc/passwd", tar::EntryType::Regular, 0), "a name in it has `..`"),
-            (pax(EntryType::XGlobalHeader, "path", b"a"), "it gives all of its files the same name"),
-            (pax(EntryType::XGlobalHeader, "GNU.sparse.major", b"1"), "it gives all of its files the same name"),
-            (pax(EntryType::XHeader, "size", b"9"), "a file in it is larger than 8 GiB"),
-            (pax(EntryType::XHeader, "path", b"a\0b"), "a name in it has a zero byte"),
-            (raw(b"n", tar::EntryType::Regular, 5), "it is truncated within a file"),
-        ] {
-            assert_eq!(names(&bytes, 1 << 20), Err(ArchiveDefect::Broken(want.to_owned())));
-        }
-        for kind in [EntryType::GNULongName, EntryType::XHeader, EntryType::XGlobalHeader] {
-            let excess = ArchiveDefect::TooMany("bytes in the attributes of a file", 1 << 20);
-            assert_eq!(names(&raw(b"n", kind, huge), 1 << 20), Err(excess));
-        }
-        let name = "n".repeat(NAME_BYTES + 1);
-        assert_eq!(names(&archive(&[(&name[..NAME_BYTES], b"")]), 1 << 20).unwrap().len(), 1);
-        let excess = Err(ArchiveDefect::TooMany("bytes in a name", NAME_BYTES as u64));
-        assert_eq!(names(&archive(&[(&name, b"")]), 1 << 20), excess);
-        assert_eq!(names(&pax(EntryType::XHeader, "path", name.as_bytes()), 1 << 20), excess);
-        let padded = [raw(b"n", tar::EntryType::Regular, 1 << 20), vec![0; 2 << 20]].concat();
-        assert_eq!(names(&padded, 1 << 20), Err(ArchiveDefect::TooLarge(1 << 20)));
-        assert_eq!(names(&[b'x'; 2000], 1 << 20), Err(ArchiveDefect::NotAnArchive));
-        assert_eq!(names(b"{\"some\": \"json\"}", 1 << 20), Err(ArchiveDefect::NotAnArchive));
-        let torn = [archive(&[("a", b"1")])[..1024].to_vec(), vec![b'x'; 600]].concat();
-        assert!(matches!(names(&torn, 1 << 20), Err(ArchiveDefect::Broken(_))));
-    }
-
-    /// A file behind attributes that hold one key.
-    fn pax(kind: EntryType, key: &str, value: &[u8]) -> Vec<u8> {
-        let mut builder = tar::Builder::new(Vec::new());
-        builder.append_pax_extensions([(key, value)]).unwrap();
-        let mut bytes = builder.into_inner().unwrap();
-        bytes.truncate(bytes.len() - 1024);
-        let mut header = tar::Header::from_byte_slice(&bytes[..HEADER]).clone();
-        header.set_entry_type(kind);
-        header.set_cksum();
-        bytes[..HEADER].copy_from_slice(header.as_bytes());
-        bytes.extend(raw(b"x", EntryType::Regular, 0));
-        bytes
-    }
-
-    #[test]
-    fn what_is_no_plain_file_is_said_in_words() {
-        let kinds = |bytes: &[u8]| {
-            let mut kinds = Vec::new();
-            walk(&mut &*bytes, 1 << 20, &mut |entry| {
-                kinds.push((String::from_utf8_lossy(entry.path).into_owned(), entry.kind));
-                Ok(WalkControl::Continue)
-            })
-            .unwrap();
-            kinds
-        };
-        for (letter, want) in [
-            (b'0', Kind::File),
-            (0, Kind::File),
-            (b'7', Kind::File),
-            (b'5', Kind::Directory),
-            (b'1', Kind::Other("a hard link")),
-            (b'2', Kind::Other("a symbolic link")),
-            (b'3', Kind::Other("a device")),
-            (b'4', Kind::Other("a device")),
-            (b'6', Kind::Other("a named pipe")),
-            (b'S', Kind::Other("a sparse file")),
-            (b'V', Kind::Other("of an unsupported type")),
-        ] {
-            let mut header = tar::Header::from_byte_slice(&raw(b"a", EntryType::Regular, 0)).clone();
-            header.as_mut_bytes()[156] = letter;
-            header.set_cksum();
-            assert_eq!(kinds(header.as_bytes()), [("a".to_owned(), want)], "{letter}");
-        }
-        assert_eq!(kinds(&raw(b"old/", EntryType::Regular, 0)), [("old".to_owned(), Kind::Directory)]);
-        let sparse = pax(EntryType::XHeader, "GNU.sparse.name", b"real");
-        assert_eq!(kinds(&sparse), [("real".to_owned(), Kind::Other("a sparse file"))]);
-    }
-
-    #[test]
-    fn entries_are_counted() {
-        let bytes = archive(&[("a", b""), ("b", b""), ("c", b"")]);
-        let walked = |most| {
-            let unpacked = Unpacked::new(bytes.as_slice(), 1 << 20, 1).unwrap();
-            walk_unpacked(unpacked, most, &mut |_| Ok(WalkControl::Continue))
-        };
-        assert_eq!(walked(3), Ok(()));
-        assert_eq!(walked(2), Err(ArchiveDefect::TooMany("entries", 2)));
-    }
-
-    proptest! {
-        #[test]
-        fn an_archive_that_is_damaged_anywhere_ends_in_words(at in 0_usize..4096, byte: u8, cut in 0_usize..4096) {
-            let long = format!("{}/file", "d".repeat(300));
-            let mut bytes = archive(&[("a", b"1"), (&long, b"2"), ("release-manifests/release-metadata", b"3")]);
-            if let Some(damaged) = bytes.get_mut(at) {
-                *damaged = byte;
-            }
-            bytes.truncate(cut.max(1));
-            let _ = names(&bytes, 1 << 20);
-            // The same, packed, and damaged after that.
-            let mut packed = ruzstd::encoding::compress_to_vec(bytes.as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
-            if let Some(damaged) = packed.get_mut(at % 256) {
-                *damaged = byte;
-            }
-            let _ = names(&packed, 1 << 20);
-        }
-    }
 }

@@ -2,25 +2,38 @@
 //!
 //! A digest names the same bytes for ever, so an entry is never out of date. Each file begins with a line that names the
 //! form and the digest of the rest: a file that was cut off or changed is passed over, and written anew.
+//!
+//! That line is no proof: anybody who may write to the directory can compute it. So a file is used only if it and its
+//! directory belong to the user of this process and nobody else may write to them. Where content has to be signed, only
+//! what this process wrote is used ([`Cache::own_entries_only`]).
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use clearway_core::Digest;
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat};
 
 use super::OciError;
 use super::release::{Release, SkipReason};
-use crate::files::confined::read_regular_file;
-use crate::files::write_atomically;
+use crate::files::write_parts_atomically;
 
 /// The first word of a file, and the form of what follows. A new form gets a new number, and old files are passed over.
 const FORM: &str = "clearway-cache-1";
-/// Bytes of one file. No more are written, because images are read within smaller limits.
-const FILE_BYTES: u64 = 2 << 30;
+/// Bytes of one file, behind its first line. It is held while it is read and written, beside what is in it.
+pub(super) const FILE_BYTES: u64 = 256 << 20;
+/// Bytes of the first line.
+const HEADING_BYTES: u64 = 512;
 
-/// The directory of payloads.
+/// The directories of releases, graph-data and payloads.
+const RELEASES: &str = "releases";
+const GRAPH_DATA: &str = "graph-data";
 const PAYLOADS: &str = "payloads";
 /// How many files of payloads are kept: an update needs two releases, and each may have signatures.
 const MOST_PAYLOADS: usize = 16;
@@ -29,13 +42,18 @@ const MOST_PAYLOADS: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub struct Cache {
     files: Option<Arc<Files>>,
+    /// Whether files that another process wrote are passed over.
+    own_only: bool,
 }
 
 #[derive(Debug)]
 struct Files {
     directory: PathBuf,
-    /// Why the last entry was not kept.
+    /// Why the last entry was not kept or not used.
     trouble: Mutex<Option<String>>,
+    /// The first lines of the files that this process wrote, with the digests in them. Not of releases, which may be many
+    /// and are never signed.
+    written: Mutex<BTreeMap<PathBuf, String>>,
 }
 
 /// What was found behind the digest of a tag.
@@ -55,13 +73,27 @@ impl Cache {
     /// Keeps entries in a directory, which is made if it is not there. Several processes may use it.
     pub fn directory(path: impl Into<PathBuf>) -> Result<Self, OciError> {
         let path = path.into();
-        for part in ["releases", "graph-data", PAYLOADS] {
-            fs::create_dir_all(path.join(part)).map_err(|error| OciError::Cache { path: path.clone(), error })?;
+        for part in [RELEASES, GRAPH_DATA, PAYLOADS] {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path.join(part));
+            made.map_err(|error| OciError::Cache { path: path.clone(), error })?;
         }
-        Ok(Cache { files: Some(Arc::new(Files { directory: path, trouble: Mutex::default() })) })
+        let files = Files { directory: path, trouble: Mutex::default(), written: Mutex::default() };
+        Ok(Cache { files: Some(Arc::new(files)), own_only: false })
     }
 
-    /// Why something could not be kept, the last time that happened. What was asked for was given all the same; only the
+    /// The same cache, of which content is only taken if this process wrote it. For content that a key must have signed: a
+    /// signature is of the digest in the registry, and of a file that was there before nobody knows what digest it has.
+    #[must_use]
+    pub fn own_entries_only(&self) -> Self {
+        Cache { own_only: true, ..self.clone() }
+    }
+
+    /// The same cache, for what is checked after it was read.
+    pub(super) fn all_entries(&self) -> Self {
+        Cache { own_only: false, ..self.clone() }
+    }
+
+    /// Why something could not be kept or used, the last time that happened. What was asked for was given all the same; only the
     /// next time it is fetched again.
     pub fn last_error(&self) -> Option<String> {
         self.files.as_ref()?.trouble.lock().ok()?.clone()
@@ -102,8 +134,8 @@ impl Cache {
 
     /// The archive of graph-data that a name had when its digest was this one.
     pub(super) async fn graph_data(&self, name: &str, digest: &Digest) -> Option<Vec<u8>> {
-        let (file, digest) = (graph_data_file(name), digest.clone());
-        self.work(move |files| files.read(&file, &digest)).await.flatten()
+        let (file, digest, own_only) = (graph_data_file(name), digest.clone(), self.own_only);
+        self.work(move |files| files.read(&file, &digest, own_only)).await.flatten()
     }
 
     /// Keeps an archive of graph-data. One per name: it changes many times a day and has megabytes.
@@ -114,8 +146,8 @@ impl Cache {
 
     /// The archive of a release that was read for an architecture.
     pub(super) async fn payload(&self, digest: &Digest, arch: &str) -> Option<Vec<u8>> {
-        let (file, digest) = (payload_file(digest, arch), digest.clone());
-        self.work(move |files| files.read(&file, &digest)).await.flatten()
+        let (file, digest, own_only) = (payload_file(digest, arch), digest.clone(), self.own_only);
+        self.work(move |files| files.read(&file, &digest, own_only)).await.flatten()
     }
 
     /// Keeps the archive of a release. Of many, the last that were kept stay.
@@ -137,17 +169,33 @@ impl Cache {
 
 impl Files {
     fn release(&self, digest: &Digest) -> Option<Result<Release, SkipReason>> {
-        match serde_json::from_slice(&self.read(&release_file(digest), digest)?).ok()? {
+        match serde_json::from_slice(&self.read(&release_file(digest), digest, false)?).ok()? {
             Entry::Release(release) => Some(Ok(release)),
             Entry::Not(why) => Some(Err(why)),
         }
     }
 
-    fn read(&self, file: &Path, digest: &Digest) -> Option<Vec<u8>> {
-        let mut bytes = read_regular_file(&self.directory.join(file), FILE_BYTES).ok()?;
-        let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let rest = bytes.split_off(end + 1);
-        (bytes == heading(digest, &rest).as_bytes()).then_some(rest)
+    fn read(&self, file: &Path, digest: &Digest, own_only: bool) -> Option<Vec<u8>> {
+        let opened = match open_own(&self.directory.join(file)) {
+            Ok(opened) => opened?,
+            Err(why) => {
+                self.warn(why);
+                return None;
+            }
+        };
+        let length = opened.metadata().ok()?.len();
+        if length > FILE_BYTES + HEADING_BYTES {
+            return None;
+        }
+        // The first line is read by itself, so that the rest is held once.
+        let mut reader = BufReader::new(opened);
+        let mut first = Vec::new();
+        reader.by_ref().take(HEADING_BYTES).read_until(b'\n', &mut first).ok()?;
+        let mut content = Vec::with_capacity(usize::try_from(length).ok()?.saturating_sub(first.len()));
+        reader.take(FILE_BYTES).read_to_end(&mut content).ok()?;
+        let heading = heading(digest, &content);
+        let is_own = || self.written.lock().is_ok_and(|written| written.get(file) == Some(&heading));
+        (first == heading.as_bytes() && (!own_only || is_own())).then_some(content)
     }
 
     /// Takes the oldest payloads away, if there are too many.
@@ -167,16 +215,69 @@ impl Files {
 
     fn write(&self, file: &Path, digest: &Digest, content: &[u8]) {
         let path = self.directory.join(file);
-        if let Err(error) = write_atomically(&path, &[heading(digest, content).as_bytes(), content].concat())
-            && let Ok(mut trouble) = self.trouble.lock()
+        let heading = heading(digest, content);
+        match write_parts_atomically(&path, &[heading.as_bytes(), content]) {
+            Ok(()) if file.starts_with(RELEASES) => {}
+            Ok(()) => {
+                if let Ok(mut written) = self.written.lock() {
+                    written.insert(file.to_owned(), heading);
+                }
+            }
+            Err(error) => {
+                if let Ok(mut trouble) = self.trouble.lock() {
+                    *trouble = Some(format!("{}: {error}", path.display()));
+                }
+            }
+        }
+    }
+
+    /// Notes why an entry is not used, and warns of it once.
+    fn warn(&self, why: String) {
+        if let Ok(mut trouble) = self.trouble.lock()
+            && trouble.as_ref() != Some(&why)
         {
-            *trouble = Some(format!("{}: {error}", path.display()));
+            tracing::warn!("{why}");
+            *trouble = Some(why);
         }
     }
 }
 
+/// Opens a file that only the user of this process could write; none if there is no such file. What is looked at is what
+/// was opened, so that nobody can put something else there in between.
+fn open_own(path: &Path) -> Result<Option<File>, String> {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let Ok(opened) = rustix::fs::open(directory, flags | OFlags::DIRECTORY, Mode::empty()) else { return Ok(None) };
+    let refused = |path: &Path, why: &str| {
+        let path = path.display();
+        format!("the cache {path} is not used, because {why}; delete it, and it is created again for one user only")
+    };
+    match fstat(&opened).map(|stat| distrust(&stat)) {
+        Ok(None) => {}
+        Ok(Some(why)) => return Err(refused(directory, why)),
+        Err(_) => return Ok(None),
+    }
+    let Ok(file) = rustix::fs::openat(&opened, name, flags, Mode::empty()) else { return Ok(None) };
+    let Ok(stat) = fstat(&file) else { return Ok(None) };
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    distrust(&stat).map_or(Ok(Some(File::from(file))), |why| Err(refused(path, why)))
+}
+
+/// Why somebody else could have written something.
+fn distrust(stat: &Stat) -> Option<&'static str> {
+    if stat.st_uid != rustix::process::geteuid().as_raw() {
+        Some("it belongs to another user")
+    } else if Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+        Some("other users may write to it")
+    } else {
+        None
+    }
+}
+
 fn release_file(digest: &Digest) -> PathBuf {
-    Path::new("releases").join(format!("{}-{}.json", digest.algorithm().as_str(), digest.hex()))
+    Path::new(RELEASES).join(format!("{}-{}.json", digest.algorithm().as_str(), digest.hex()))
 }
 
 fn payload_file(digest: &Digest, arch: &str) -> PathBuf {
@@ -184,105 +285,9 @@ fn payload_file(digest: &Digest, arch: &str) -> PathBuf {
 }
 
 fn graph_data_file(name: &str) -> PathBuf {
-    Path::new("graph-data").join(format!("{}.tar", Digest::sha256(name.as_bytes()).hex()))
+    Path::new(GRAPH_DATA).join(format!("{}.tar", Digest::sha256(name.as_bytes()).hex()))
 }
 
 fn heading(digest: &Digest, content: &[u8]) -> String {
     format!("{FORM} {digest} {}\n", Digest::sha256(content))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn release() -> Release {
-        Release {
-            version: "4.5.0".parse().unwrap(),
-            arch: "amd64".parse().ok(),
-            previous: vec!["4.4.0".to_owned()],
-            next: Vec::new(),
-            metadata: [("url".to_owned(), "x".to_owned())].into(),
-        }
-    }
-
-    async fn find(cache: &Cache, digest: &Digest) -> Option<Result<Release, SkipReason>> {
-        cache.releases([digest.clone()].into(), 1 << 20).await.remove(digest)
-    }
-
-    fn only_file(directory: &Path) -> PathBuf {
-        let files: Vec<_> =
-            fs::read_dir(directory.join("releases")).unwrap().map(|file| file.unwrap().path()).collect();
-        assert_eq!(files.len(), 1, "{files:?}");
-        files[0].clone()
-    }
-
-    #[tokio::test]
-    async fn what_is_certain_is_kept_and_what_is_not_is_not() {
-        let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::directory(directory.path()).unwrap();
-        let digest = |name: &str| Digest::sha256(name.as_bytes());
-        for (name, outcome, kept) in [
-            ("release", Ok(release()), true),
-            ("none", Err(SkipReason::NoRelease), true),
-            ("shard", Err(SkipReason::Shard { arch: "arm64".to_owned() }), true),
-            ("schema 1", Err(SkipReason::Unsupported { what: "a".to_owned() }), true),
-            ("broken", Err(SkipReason::Broken { what: "a".to_owned() }), false),
-            ("gone", Err(SkipReason::Vanished), false),
-        ] {
-            cache.store_release(&digest(name), &outcome).await;
-            assert_eq!(find(&cache, &digest(name)).await, kept.then_some(outcome), "{name}");
-        }
-        assert_eq!(find(&Cache::none(), &digest("release")).await, None);
-        assert_eq!(cache.last_error(), None);
-    }
-
-    #[tokio::test]
-    async fn a_spoiled_file_is_passed_over_and_written_anew() {
-        let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::directory(directory.path()).unwrap();
-        let digest = Digest::sha256(b"x");
-        let outcome = Ok(release());
-        cache.store_release(&digest, &outcome).await;
-        let file = only_file(directory.path());
-        let good = fs::read(&file).unwrap();
-        let mut flipped = good.clone();
-        *flipped.last_mut().unwrap() ^= 1;
-        for spoiled in [&b""[..], b"\n", &good[..good.len() - 1], &flipped, b"clearway-cache-1 x y\n{}"] {
-            fs::write(&file, spoiled).unwrap();
-            assert_eq!(find(&cache, &digest).await, None);
-            cache.store_release(&digest, &outcome).await;
-            assert_eq!(find(&cache, &digest).await, Some(outcome.clone()));
-        }
-        assert_eq!(fs::read(only_file(directory.path())).unwrap(), good);
-        // The file of one digest does not answer for another.
-        fs::rename(&file, directory.path().join(release_file(&Digest::sha256(b"y")))).unwrap();
-        assert_eq!(find(&cache, &Digest::sha256(b"y")).await, None);
-    }
-
-    #[tokio::test]
-    async fn of_many_payloads_the_last_ones_are_kept() {
-        let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::directory(directory.path()).unwrap();
-        let digests: Vec<Digest> = (0..MOST_PAYLOADS + 4).map(|number| Digest::sha256(&number.to_le_bytes())).collect();
-        for digest in &digests {
-            cache.store_payload(digest, "any", digest.hex().as_bytes().to_vec()).await;
-        }
-        assert_eq!(fs::read_dir(directory.path().join(PAYLOADS)).unwrap().count(), MOST_PAYLOADS);
-        let (first, last) = (&digests[0], &digests[digests.len() - 1]);
-        assert_eq!(cache.payload(first, "any").await, None);
-        assert_eq!(cache.payload(last, "any").await, Some(last.hex().as_bytes().to_vec()));
-        assert_eq!(cache.payload(last, "amd64").await, None);
-    }
-
-    #[tokio::test]
-    async fn a_cache_that_cannot_be_written_says_so_and_fails_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::directory(directory.path().join("cache")).unwrap();
-        fs::remove_dir_all(directory.path()).unwrap();
-        cache.store_release(&Digest::sha256(b"x"), &Ok(release())).await;
-        assert!(cache.last_error().unwrap().contains("No such file"), "{:?}", cache.last_error());
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let error = Cache::directory(file.path()).unwrap_err().to_string();
-        assert!(error.contains("cannot use this directory as a cache"), "{error}");
-    }
 }

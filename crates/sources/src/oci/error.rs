@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clearway_core::Digest;
 
@@ -33,6 +34,14 @@ pub enum OciError {
         attempts: u32,
         /// What happened the last time.
         why: String,
+    },
+    /// The whole of it took too long.
+    #[error("{at}: not read within {} seconds; try again when the registry is faster", limit.as_secs())]
+    Deadline {
+        /// What was asked for.
+        at: String,
+        /// How long it may take.
+        limit: Duration,
     },
     /// The registry's certificate is not trusted.
     #[error("{at}: the certificate of the registry is not trusted: {why}; pass the CA certificate of the registry")]
@@ -143,6 +152,7 @@ impl OciError {
             OciError::Options { .. } => "options",
             OciError::Cache { .. } => "cache",
             OciError::Unreachable { .. } => "unreachable",
+            OciError::Deadline { .. } => "deadline",
             OciError::Certificate { .. } => "certificate",
             OciError::Denied { .. } => "denied",
             OciError::NotFound { .. } => "not_found",
@@ -160,7 +170,7 @@ impl OciError {
 
     /// Whether the registry may give it the next time.
     pub fn is_passing(&self) -> bool {
-        matches!(self, OciError::Unreachable { .. })
+        matches!(self, OciError::Unreachable { .. } | OciError::Deadline { .. })
     }
 }
 

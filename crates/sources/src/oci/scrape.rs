@@ -91,6 +91,15 @@ pub async fn releases(
     cache: &Cache,
     progress: &(dyn Fn(Progress) + Send + Sync),
 ) -> Result<ScrapedReleases, OciError> {
+    registry.in_time(&repository.to_string(), scrape(registry, repository, cache, progress)).await
+}
+
+async fn scrape(
+    registry: &Registry,
+    repository: &Repository,
+    cache: &Cache,
+    progress: &(dyn Fn(Progress) + Send + Sync),
+) -> Result<ScrapedReleases, OciError> {
     let (tags, others): (Vec<_>, Vec<_>) =
         registry.tags(repository).await?.into_iter().partition(|tag| is_tag(tag) && !is_companion(tag));
     let digests = all(registry, Step::Tags, tags, progress, |tag: String| async move {

@@ -345,7 +345,7 @@ fn archives_of_strangers_are_read_with_care() {
         header.set_link_name("/etc/passwd").unwrap();
         header.set_size(0);
         header.set_cksum();
-        [bytes.as_slice(), header.as_bytes()].concat()
+        [bytes.as_slice(), header.as_bytes(), &[0; 1024]].concat()
     };
     let linked = read_archive(linked.as_slice(), &Limits::default()).unwrap();
     assert_eq!(linked.snapshot.crds.collected(), Err("crds.json: it is a symbolic link, not a file"));

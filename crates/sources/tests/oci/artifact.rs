@@ -2,7 +2,7 @@
 
 use clearway_core::Limits;
 use clearway_graph::Inputs;
-use clearway_sources::oci::{self, Cache, Image, OciError, Registry};
+use clearway_sources::oci::{self, Cache, Image, OciError, Registry, RegistryOptions};
 use clearway_testbed::images::{Family, PushedImage, Pusher, gzip, linux, tar};
 use clearway_testbed::registry;
 use serde_json::json;
@@ -62,7 +62,7 @@ async fn graph_data_is_found_in_images_artifacts_and_indexes() {
     let directory = ("application/vnd.oci.image.layer.v1.tar+gzip", gzip(&under("graph-data/")));
     push_artifact(&push, "directory", vec![directory]).await;
     push_artifact(&push, "file", vec![("application/gzip", gzip(&under("./")))]).await;
-    let read_me = ("application/vnd.oci.image.layer.v1.tar", b"# Read me".to_vec());
+    let read_me = ("text/markdown", b"# Read me".to_vec());
     let plain = ("application/vnd.oci.image.layer.v1.tar", under(""));
     push_artifact(&push, "beside", vec![read_me, plain]).await;
     // An index: any image of it, but not what is said about one.
@@ -120,11 +120,31 @@ async fn what_is_no_graph_data_is_said() {
     push.image(Family::Oci, Some("twice"), "amd64", vec![gzip(&under("a/")), gzip(&under("b/"))]).await;
     let torn = gzip(&under(""));
     push.image(Family::Oci, Some("torn"), "amd64", vec![torn[..torn.len() - 30].to_vec()]).await;
+    // What is below is whole, and what is above may block one of its updates.
+    let below = gzip(&under(""));
+    let layer = "application/vnd.oci.image.layer.v1.tar";
+    for (tag, above) in [
+        ("zstd", &b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"[..]),
+        ("xz", b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46"),
+        ("bzip2", b"BZh91AY&SY\0\0\0\0"),
+        ("other", b"# Read me"),
+    ] {
+        push.image(Family::Oci, Some(tag), "amd64", vec![below.clone(), above.to_vec()]).await;
+        push_artifact(&push, &format!("{tag}-beside"), vec![(layer, below.clone()), (layer, above.to_vec())]).await;
+    }
     for (name, kind, want) in [
         ("g:none", "not_graph_data", "it contains no graph-data"),
         ("g:text", "not_graph_data", "it contains no graph-data"),
         ("g:twice", "not_graph_data", "at `/a/` and at `/b/`"),
         ("g:torn", "broken", "build the image again"),
+        ("g:zstd", "broken", "build the image again"),
+        ("g:zstd-beside", "broken", "build the image again"),
+        ("g:xz", "broken", "it is packed with xz, which is not supported"),
+        ("g:xz-beside", "broken", "it is packed with xz, which is not supported"),
+        ("g:bzip2", "broken", "it is packed with bzip2, which is not supported"),
+        ("g:bzip2-beside", "broken", "it is packed with bzip2, which is not supported"),
+        ("g:other", "broken", "its content is none"),
+        ("g:other-beside", "broken", "its content is none"),
         ("g:nowhere", "not_found", "g:nowhere: the registry has no such image; check the name"),
     ] {
         let error = read(&host, name, &Cache::none()).await.unwrap_err();
@@ -136,4 +156,32 @@ async fn what_is_no_graph_data_is_said() {
     let error =
         oci::graph_data(&Registry::new(quick()).unwrap(), &image, &Cache::none(), &small, &[]).await.unwrap_err();
     assert_eq!(error.kind(), "too_large", "{error}");
+}
+
+#[tokio::test]
+async fn all_layers_of_an_image_are_bounded_together() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "g");
+    let zeros = vec![0; 600 << 10];
+    let layers = |count: usize| {
+        let above = (0..count).map(|_| gzip(&tar(&[("usr/zeros", &zeros)])));
+        [gzip(&under(""))].into_iter().chain(above).collect::<Vec<_>>()
+    };
+    push.image(Family::Oci, Some("one"), "amd64", layers(1)).await;
+    push.image(Family::Oci, Some("two"), "amd64", layers(2)).await;
+    let read = async |tag: &str, image_bytes: u64| {
+        let options = RegistryOptions { image_bytes, ..quick() };
+        let image: Image = format!("{}/g:{tag}", registry.host()).parse().unwrap();
+        let registry = Registry::new(options).unwrap();
+        let read = oci::graph_data(&registry, &image, &Cache::none(), &Limits::default(), &[]).await;
+        read.map(|(inputs, _)| names(&inputs).len()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read("one", 1 << 20).await, Ok(3));
+    assert_eq!(read("two", 2 << 20).await, Ok(3));
+    // Each alone is within it, unpacked.
+    let error = read("two", 1 << 20).await.unwrap_err();
+    assert!(error.contains("(layer sha256:") && error.ends_with("it is larger than 1048576 bytes"), "{error}");
+    // And as they are sent.
+    let error = read("two", 100).await.unwrap_err();
+    assert!(error.contains("(all layers): it is larger than 100 bytes"), "{error}");
 }

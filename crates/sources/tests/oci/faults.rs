@@ -1,9 +1,11 @@
 //! A registry that fails: now and then, half of the time, for good, and with wrong answers.
 
-use clearway_core::{Digest, RegistryLimits};
-use clearway_sources::oci::{Cache, Registry, RegistryOptions, SkipReason};
+use std::time::Duration;
+
+use clearway_core::{Digest, Limits, RegistryLimits};
+use clearway_sources::oci::{self, Cache, Image, Registry, RegistryOptions, SkipReason};
 use clearway_testbed::images::{Family, Pusher, gzip, release_layer, tar};
-use clearway_testbed::registry;
+use clearway_testbed::{IN_TIME, registry};
 use hyper::StatusCode;
 use serde_json::json;
 
@@ -229,4 +231,41 @@ async fn what_is_no_registry_is_said_to_be_none() {
     let proxy = Proxy::start(registry.base_url(), move |_| Answer::Say(StatusCode::FOUND, away.clone(), vec![])).await;
     let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();
     assert!(error.to_string().contains("it redirects to a host without TLS"), "{error}");
+}
+
+#[tokio::test]
+async fn a_refusal_that_never_ends_is_not_waited_for() {
+    let Some(registry) = registry().await else { return };
+    let proxy = Proxy::start(registry.base_url(), |_| Answer::Trickle(StatusCode::FORBIDDEN)).await;
+    let read = async { scrape_as(&Registry::new(hurried()).unwrap(), proxy.host(), "a", &Cache::none()).await };
+    let error = tokio::time::timeout(IN_TIME, read).await.expect("it ends").unwrap_err();
+    assert!(error.kind() == "denied" && error.to_string().contains("403 Forbidden"), "{error}");
+}
+
+#[tokio::test]
+async fn a_source_that_is_not_read_in_time_is_given_up_and_named() {
+    let Some(registry) = registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "a");
+    push.release("latest", "1.0.0", "amd64").await;
+    // Every single answer could take far longer.
+    let options =
+        RegistryOptions { deadline: Duration::from_millis(200), timeout: Duration::from_secs(3600), ..quick() };
+    let proxy =
+        Proxy::start(
+            registry.base_url(),
+            |asked| {
+                if asked.line.contains("/blobs/") { Answer::Stall } else { Answer::Pass }
+            },
+        )
+        .await;
+    let connection = Registry::new(options).unwrap();
+    let image: Image = format!("{}/a:latest", proxy.host()).parse().unwrap();
+    let limits = Limits::default();
+    let error = scrape_as(&connection, proxy.host(), "a", &Cache::none()).await.unwrap_err();
+    let graph = oci::graph_data(&connection, &image, &Cache::none(), &limits, &[]).await.unwrap_err();
+    let catalog = oci::catalog_files(&connection, &image, &limits, &[]).await.unwrap_err();
+    for error in [error, graph, catalog] {
+        let text = error.to_string();
+        assert!(error.kind() == "deadline" && error.is_passing() && text.contains(proxy.host()), "{text}");
+    }
 }

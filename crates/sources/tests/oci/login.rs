@@ -1,6 +1,6 @@
 //! Logins: tokens for nobody and for somebody, passwords, refusals, and TLS with an authority of one's own.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -147,6 +147,42 @@ async fn tokens_and_blobs_may_be_on_other_hosts_which_never_get_the_token() {
     let connection = connect(Credentials::Basic { user: "me".into(), password: "hunter2".into() });
     let scraped = scrape_as(&connection, front.host(), "a", &Cache::none()).await.unwrap();
     assert_eq!(versions(&scraped), ["1.0.0"]);
+}
+
+#[tokio::test]
+async fn a_host_that_the_registry_redirects_to_never_gets_the_login() {
+    let Some(registry) = registry().await else { return };
+    Pusher::new(&registry.base_url(), "a").release("1", "1.0.0", "amd64").await;
+    for (what, scheme) in [("a token", "Bearer realm=\"http://HOST/token\""), ("a password", "Basic realm=\"x\"")] {
+        let sent = Arc::<Mutex<Vec<String>>>::default();
+        let seen = Arc::clone(&sent);
+        // It asks for the login, and would take it at its own source of tokens.
+        let storage = Proxy::start(registry.base_url(), move |asked| {
+            seen.lock().unwrap().push(format!("{} {}", asked.line, authorization(asked)));
+            challenge(scheme.replace("HOST", asked.headers["host"].to_str().unwrap()))
+        })
+        .await;
+        let port = storage.host().rsplit_once(':').unwrap().1.to_owned();
+        let front = Proxy::start(registry.base_url(), move |asked| {
+            match asked.line.strip_prefix("GET ").filter(|path| path.contains("/blobs/")) {
+                Some(path) => {
+                    let location = format!("http://localhost:{port}{path}");
+                    Answer::Say(StatusCode::TEMPORARY_REDIRECT, vec![("location", location)], vec![])
+                }
+                None => Answer::Pass,
+            }
+        })
+        .await;
+        let connection = connect(Credentials::Basic { user: "me".into(), password: "hunter2".into() });
+        let error = scrape_as(&connection, front.host(), "a", &Cache::none()).await.unwrap_err();
+        let text = error.to_string();
+        assert!(error.kind() == "denied" && text.contains("it redirects to localhost"), "{what}: {text}");
+        let sent = sent.lock().unwrap();
+        assert!(!sent.is_empty(), "{what}");
+        for line in sent.iter() {
+            assert!(line.starts_with("GET /v2/a/blobs/") && line.ends_with(' '), "{what}: {line}");
+        }
+    }
 }
 
 #[tokio::test]

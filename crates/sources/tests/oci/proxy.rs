@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt as _};
@@ -16,6 +17,9 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
+
+/// How a body comes byte by byte: faster than any silence that a reader gives up on.
+const TRICKLE: Duration = Duration::from_millis(10);
 
 type Body = BoxBody<Bytes, std::io::Error>;
 
@@ -43,6 +47,8 @@ pub(crate) enum Answer {
     Hang,
     /// Never answers.
     Stall,
+    /// Answers with a status, and a body that comes byte by byte and has no end.
+    Trickle(StatusCode),
 }
 
 pub(crate) fn status(code: u16) -> Answer {
@@ -141,6 +147,13 @@ impl Behind {
             Answer::Cut => self.pass(&request, Some(End::Broken)).await,
             Answer::Hang => self.pass(&request, Some(End::Silent)).await,
             Answer::Stall => std::future::pending().await,
+            Answer::Trickle(status) => {
+                let bytes = stream::unfold((), |()| async {
+                    tokio::time::sleep(TRICKLE).await;
+                    Some((Ok(Frame::data(Bytes::from_static(b" "))), ()))
+                });
+                Response::builder().status(status).body(BoxBody::new(StreamBody::new(bytes))).unwrap()
+            }
             Answer::Say(status, headers, body) => {
                 let mut response = Response::builder().status(status);
                 for (name, value) in headers {

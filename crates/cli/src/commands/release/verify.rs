@@ -16,7 +16,11 @@ pub(super) fn run(options: &ReleaseVerify) -> Result<Exit> {
     for path in &options.keys {
         keys.extend(Key::file(path)?);
     }
-    let named = NamedRelease::new(&options.source)?;
+    let mut named = NamedRelease::new(&options.source)?;
+    if !keys.is_empty() {
+        // A file of the cache does not prove that it is the release that was signed.
+        named.cache = named.cache.own_entries_only();
+    }
     let (selection, limits) = (Selection::default(), ReleaseLimits::default());
     let mut findings = Findings::new(options.output.format, "object");
     let fetched = match wait(named.fetch(options.digest.as_ref()))? {

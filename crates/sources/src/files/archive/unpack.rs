@@ -12,6 +12,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Frames without content begin with one of sixteen numbers; tools write tables of contents into them.
 const SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
+/// The first bytes that say how a stream is packed.
+const START: u64 = 10;
 /// How far back a zstd stream may refer, which is memory: what every decoder is asked to support (RFC 8878, 3.1.1.1.2).
 const ZSTD_WINDOW: u64 = 8 << 20;
 /// What is read at once.
@@ -46,11 +48,28 @@ enum Source<R: Read> {
     Zstd(Box<Frames<Stream<R>>>),
 }
 
+/// The packing that a stream begins with, if it is one that is not read.
+fn unread(start: &[u8]) -> Option<&'static str> {
+    match start {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        // A name in an archive may begin with `BZh9`; what follows here is the number of a block, or of the end.
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
+        | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] => Some("bzip2"),
+        [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Some("lz4"),
+        _ => None,
+    }
+}
+
 impl<R: Read> Unpacked<R> {
     /// Unpacks at most `limit` bytes and `members` streams one behind the other.
     pub(crate) fn new(mut stream: R, limit: u64, members: u64) -> io::Result<Self> {
         let mut start = Vec::new();
-        stream.by_ref().take(ZSTD.len() as u64).read_to_end(&mut start)?;
+        stream.by_ref().take(START).read_to_end(&mut start)?;
+        if let Some(packing) = unread(&start) {
+            return Err(io::Error::other(format!(
+                "it is packed with {packing}, which is not supported; pack it with gzip or zstd"
+            )));
+        }
         let stream = BufReader::with_capacity(BUFFER, io::Cursor::new(start.clone()).chain(stream));
         let count = Count { limit: members, used: 0 };
         let source = if start.starts_with(&GZIP) {
@@ -76,6 +95,11 @@ impl<R: Read> Unpacked<R> {
     /// What was looked at and not read yet.
     pub(crate) fn peeked(&self) -> &[u8] {
         &self.peeked
+    }
+
+    /// Bytes that came out of it.
+    pub(crate) fn unpacked_bytes(&self) -> u64 {
+        self.limit.saturating_sub(self.left)
     }
 
     /// The cap above which reading failed.
@@ -344,5 +368,27 @@ mod tests {
         }
         // A frame that asks for a window of 2 GiB.
         assert!(unpack(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 1, 0, 0], 1 << 20).is_err());
+    }
+
+    #[test]
+    fn packings_that_are_not_read_are_refused_by_name() {
+        for (start, want) in [
+            (&b"\xfd7zXZ\0\0\x04"[..], Some("xz")),
+            (b"BZh91AY&SY", Some("bzip2")),
+            (b"BZh1\x17\x72\x45\x38\x50\x90", Some("bzip2")),
+            (b"\x04\x22\x4d\x18\x64", Some("lz4")),
+            (b"\x02\x21\x4c\x18\0", Some("lz4")),
+            (b"BZh9.yaml\0\0\0", None),
+            (b"BZ", None),
+            (b"", None),
+        ] {
+            match (unpack(start, 100), want) {
+                (Ok(content), None) => assert_eq!(content, start),
+                (Err(error), Some(packing)) => {
+                    assert!(error.to_string().contains(&format!("packed with {packing}")), "{error}");
+                }
+                (other, want) => panic!("{start:?}: {other:?}, not {want:?}"),
+            }
+        }
     }
 }

@@ -54,12 +54,16 @@ pub struct RegistryOptions {
     pub credentials: Credentials,
     /// How long a small answer may take in all, and a layer may be silent.
     pub timeout: Duration,
+    /// How long one read of a source may take, with every request and attempt.
+    pub deadline: Duration,
     /// How often and when a request is tried again.
     pub pace: Pace,
     /// How many tags are read side by side.
     pub concurrency: usize,
     /// How much is read of what a registry sends.
     pub limits: RegistryLimits,
+    /// Bytes of all layers of an image of graph-data, a catalogue or manifests: as they are sent, and unpacked.
+    pub image_bytes: u64,
 }
 
 impl Default for RegistryOptions {
@@ -69,9 +73,11 @@ impl Default for RegistryOptions {
             plain_http: PlainHttp::default(),
             credentials: Credentials::default(),
             timeout: Duration::from_secs(30),
+            deadline: Duration::from_mins(10),
             pace: Pace::default(),
             concurrency: 8,
             limits: RegistryLimits::default(),
+            image_bytes: 1 << 30,
         }
     }
 }
@@ -139,6 +145,13 @@ impl Registry {
         let grant = self.granted.lock().await.get(ask.repository).cloned().unwrap_or_default();
         let mut response = self.send(ask, grant.header.as_ref()).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
+            // Only the registry may ask for the login, and not a host to which it redirects.
+            if response.url().origin() != ask.url.origin() {
+                let host = response.url().host_str().unwrap_or_default();
+                let why = format!("it redirects to {host}, which requires authentication");
+                let hint = "the login is only sent to the registry itself";
+                return Err(OciError::Denied { at: ask.at.to_owned(), why, hint }.into());
+            }
             let header = self.authorize(ask, &response, grant.turn).await?;
             response = self.send(ask, Some(&header)).await?;
         }
@@ -165,7 +178,22 @@ impl Registry {
         }
         tracing::debug!("reading {} from the registry", ask.at);
         let limit = ask.within.unwrap_or(self.options.timeout);
-        waiting::for_answer(ask.at, limit, request.send()).await.map_err(|error| classify_error(error, ask.at))
+        // The client bounds the silence between two pieces of a head, and not all of it.
+        let answer = tokio::time::timeout(limit, waiting::for_answer(ask.at, limit, request.send())).await;
+        let answer = answer.map_err(|_| AttemptError::passing("the registry timed out"))?;
+        answer.map_err(|error| classify_error(error, ask.at))
+    }
+
+    /// One read of a source, whatever it asks for, which fails after [`RegistryOptions::deadline`]. Without that, a registry
+    /// that sends slowly would hold up every later read.
+    pub(in crate::oci) async fn in_time<T>(
+        &self,
+        at: &str,
+        read: impl Future<Output = Result<T, OciError>>,
+    ) -> Result<T, OciError> {
+        let limit = self.options.deadline;
+        let read = tokio::time::timeout(limit, read).await;
+        read.unwrap_or_else(|_| Err(OciError::Deadline { at: at.to_owned(), limit }))
     }
 
     /// Sorts an answer into good, worth another attempt, and final.
@@ -183,7 +211,7 @@ impl Registry {
         match status {
             StatusCode::NOT_FOUND => Err(OciError::NotFound { at, what: ask.what }.into()),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                let (why, hint) = (complaint(response).await, self.options.credentials.hint());
+                let (why, hint) = (self.complaint(response).await, self.options.credentials.hint());
                 Err(OciError::Denied { at, why, hint }.into())
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
@@ -192,7 +220,29 @@ impl Registry {
             _ if status.is_server_error() => {
                 Err(AttemptError::Passing { why: format!("the registry answers {status}"), wait })
             }
-            _ => Err(OciError::Protocol { at, why: complaint(response).await }.into()),
+            _ => Err(OciError::Protocol { at, why: self.complaint(response).await }.into()),
+        }
+    }
+
+    /// What a registry says is wrong: its status, and the first of its errors.
+    async fn complaint(&self, response: Response) -> String {
+        #[derive(serde::Deserialize)]
+        struct Complaints {
+            errors: Vec<Complaint>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Complaint {
+            #[serde(default)]
+            message: String,
+        }
+        let status = response.status();
+        // The status says enough, if the rest does not come soon.
+        let body = tokio::time::timeout(self.options.timeout, bounded(response, COMPLAINT_BYTES, "")).await;
+        let body = body.ok().and_then(Result::ok).unwrap_or_default();
+        let first = serde_json::from_slice::<Complaints>(&body).ok().and_then(|said| said.errors.into_iter().next());
+        match first.map(|first| printable(&first.message)) {
+            Some(message) if !message.is_empty() => format!("{status}: {message}"),
+            _ => status.to_string(),
         }
     }
 }
@@ -259,26 +309,6 @@ pub(in crate::oci) async fn bounded(mut response: Response, limit: u64, at: &str
         body.extend_from_slice(&chunk);
     }
     Ok(body)
-}
-
-/// What a registry says is wrong: its status, and the first of its errors.
-async fn complaint(response: Response) -> String {
-    #[derive(serde::Deserialize)]
-    struct Complaints {
-        errors: Vec<Complaint>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Complaint {
-        #[serde(default)]
-        message: String,
-    }
-    let status = response.status();
-    let body = bounded(response, COMPLAINT_BYTES, "").await.unwrap_or_default();
-    let first = serde_json::from_slice::<Complaints>(&body).ok().and_then(|said| said.errors.into_iter().next());
-    match first.map(|first| printable(&first.message)) {
-        Some(message) if !message.is_empty() => format!("{status}: {message}"),
-        _ => status.to_string(),
-    }
 }
 
 /// Whether a URL that a registry names may be asked.

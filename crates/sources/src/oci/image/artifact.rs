@@ -1,6 +1,7 @@
 //! Files that are in an image or an artifact of a registry: graph-data, a catalogue of products, or manifests.
 //!
-//! The layers are archives, as image builders and `oras` write them; what is none is passed over. Where keys are given,
+//! The layers are archives, as image builders and `oras` write them; what is none, and does not say it
+//! is one, is passed over. Where keys are given,
 //! one of them must have signed the digest, before anything of the content is read. Start at [`graph_data`],
 //! [`catalog_files`] or [`manifest_files`].
 
@@ -14,13 +15,18 @@ use clearway_release::Verdict;
 use crate::files::file_tree::printable;
 use crate::graph_data::{ArchiveError, GRAPH_DATA_BYTES, StoredEntry};
 use crate::oci::access::registry::Registry;
-use crate::oci::archive::{self, ArchiveDefect, WalkControl};
-use crate::oci::cache::Cache;
+use crate::oci::archive::{self, ArchiveDefect, HEADER, WalkControl};
+use crate::oci::cache::{Cache, FILE_BYTES};
 use crate::oci::image::media::{Image as Layers, Manifest, UnreadableManifest};
 use crate::oci::image::tree::{Changes, FileFilter, Tree};
 use crate::oci::reference::Image;
 use crate::oci::{OciError, Repository};
 use crate::release::{Key, verify_image};
+
+/// Bytes of a name that fits into the header of an archive.
+const SHORT_NAME: usize = 100;
+/// What is wrong with a layer that is not what its media type, or the image, says.
+pub(in crate::oci) const NOT_AN_ARCHIVE: &str = "its media type is that of an archive, and its content is none";
 
 /// Reads the graph-data of an image, and the digest that its name has now. With keys, one of them must have signed it.
 pub async fn graph_data(
@@ -30,9 +36,21 @@ pub async fn graph_data(
     limits: &Limits,
     keys: &[Key],
 ) -> Result<(Inputs, Digest), OciError> {
+    registry.in_time(&image.to_string(), read_graph_data(registry, image, cache, limits, keys)).await
+}
+
+async fn read_graph_data(
+    registry: &Registry,
+    image: &Image,
+    cache: &Cache,
+    limits: &Limits,
+    keys: &[Key],
+) -> Result<(Inputs, Digest), OciError> {
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
     require_signature(registry, repository, &digest, keys, cache).await?;
+    // What is signed is the digest, and a file of the cache does not prove that it is of the digest.
+    let cache = &if keys.is_empty() { cache.clone() } else { cache.own_entries_only() };
     let name = image.to_string();
     if let Some(kept) = cache.graph_data(&name, &digest).await.and_then(|archive| unpack(&archive)) {
         return Ok((kept.into_iter().collect(), digest));
@@ -57,6 +75,15 @@ pub async fn graph_data(
 /// Reads the files of an image that can belong to a catalogue of products, by path, and the digest that its name has now.
 /// With keys, one of them must have signed it.
 pub async fn catalog_files(
+    registry: &Registry,
+    image: &Image,
+    limits: &Limits,
+    keys: &[Key],
+) -> Result<(Vec<(String, Vec<u8>)>, Digest), OciError> {
+    registry.in_time(&image.to_string(), read_catalog_files(registry, image, limits, keys)).await
+}
+
+async fn read_catalog_files(
     registry: &Registry,
     image: &Image,
     limits: &Limits,
@@ -111,8 +138,12 @@ pub async fn manifest_files(
     max_bytes: u64,
 ) -> Result<(Vec<(String, Vec<u8>)>, Digest), OciError> {
     let repository = image.repository();
-    let digest = registry.digest(repository, image.at()).await?;
-    let tree = read_layers(registry, repository, &digest, FileFilter::manifests(max_bytes)).await?;
+    let read = async {
+        let digest = registry.digest(repository, image.at()).await?;
+        let tree = read_layers(registry, repository, &digest, FileFilter::manifests(max_bytes)).await?;
+        Ok::<_, OciError>((tree, digest))
+    };
+    let (tree, digest) = registry.in_time(&image.to_string(), read).await?;
     let mut files = Vec::new();
     for (path, stored) in tree.into_files() {
         if let StoredEntry::File(content) = stored {
@@ -131,13 +162,26 @@ async fn read_layers(
 ) -> Result<Tree, OciError> {
     let layers = layers(registry, repository, digest).await?;
     let mut tree = Tree::default();
+    let is_image = layers.is_image();
+    let limit = registry.options.image_bytes;
+    if layers.layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add) > limit {
+        return Err(OciError::TooLarge { at: format!("{repository}@{digest} (all layers)"), limit });
+    }
+    let mut left = limit;
     for layer in layers.layers {
         let at = format!("{repository} (layer {})", layer.digest);
-        let unpacked = registry.options.limits.unpacked_bytes;
+        let unpacked = registry.options.limits.unpacked_bytes.min(left);
         let look = Arc::new(move |stream: &mut dyn Read| Changes::read(stream, unpacked, &wanted, None));
         match registry.layer(repository, &layer, &at, look).await? {
-            Ok(changes) => tree.apply(changes),
-            Err(ArchiveDefect::NotAnArchive) => {}
+            Ok(changes) => {
+                left = left.saturating_sub(changes.unpacked);
+                tree.apply(changes);
+            }
+            // What is left for one layer is no number that says something.
+            Err(ArchiveDefect::TooLarge(one)) if one == left => return Err(OciError::TooLarge { at, limit }),
+            // Artifacts may hold anything beside the archive. What says that it is an archive may hold risks.
+            Err(ArchiveDefect::NotAnArchive) if !is_image && !layer.is_archive() => {}
+            Err(ArchiveDefect::NotAnArchive) => return Err(OciError::Broken { at, why: NOT_AN_ARCHIVE.to_owned() }),
             Err(ArchiveDefect::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
             Err(ArchiveDefect::Broken(why)) => return Err(OciError::Broken { at, why }),
             Err(ArchiveDefect::TooMany(what, limit)) => {
@@ -176,9 +220,16 @@ async fn layers(registry: &Registry, repository: &Repository, digest: &Digest) -
     Err(OciError::Unsupported { at, what: "an index that holds another index".to_owned() })
 }
 
-/// Files as they are kept.
+/// Files as they are kept; none if they take more than that.
 pub(in crate::oci) fn pack<'f>(files: impl Iterator<Item = (impl AsRef<str>, &'f [u8])>) -> Option<Vec<u8>> {
-    let mut builder = tar::Builder::new(Vec::new());
+    let files: Vec<_> = files.collect();
+    // Of the right size from the beginning: many small files take far more here than by themselves.
+    let sizes = files.iter().map(|(path, content)| packed_bytes(path.as_ref(), content));
+    let bytes = sizes.fold(2 * HEADER, usize::saturating_add);
+    if bytes as u64 > FILE_BYTES {
+        return None;
+    }
+    let mut builder = tar::Builder::new(Vec::with_capacity(bytes));
     for (path, content) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
@@ -186,6 +237,13 @@ pub(in crate::oci) fn pack<'f>(files: impl Iterator<Item = (impl AsRef<str>, &'f
         builder.append_data(&mut header, path.as_ref(), content).ok()?;
     }
     builder.into_inner().ok()
+}
+
+/// What a file takes in an archive, with a name of its own where it does not fit into the header.
+fn packed_bytes(path: &str, content: &[u8]) -> usize {
+    let blocks = |bytes: usize| bytes.div_ceil(HEADER).saturating_mul(HEADER);
+    let name = if path.len() > SHORT_NAME { HEADER.saturating_add(blocks(path.len().saturating_add(1))) } else { 0 };
+    name.saturating_add(HEADER).saturating_add(blocks(content.len()))
 }
 
 pub(in crate::oci) fn unpack(bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
@@ -211,5 +269,24 @@ mod tests {
         let kept = unpack(&pack(inputs.iter()).unwrap()).unwrap();
         assert_eq!(kept.into_iter().collect::<Inputs>(), inputs);
         assert_eq!(unpack(b"nonsense"), None);
+    }
+
+    #[test]
+    fn what_is_kept_takes_no_more_than_its_bytes() {
+        let names: Vec<String> = [1, 99, 100, 101, 511, 512, 600].iter().map(|length| "n".repeat(*length)).collect();
+        for length in [0, 1, 511, 512, 513, 5000] {
+            let content = vec![b'x'; length];
+            let packed = pack(names.iter().map(|name| (name, content.as_slice()))).unwrap();
+            let counted: usize = names.iter().map(|name| packed_bytes(name, &content)).sum();
+            assert_eq!((packed.len(), packed.capacity()), (counted + 2 * HEADER, counted + 2 * HEADER), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_would_take_too_much_memory_is_not_kept() {
+        let content = vec![0; 1 << 20];
+        let files = |count: u32| (0..count).map(|number| (number.to_string(), content.as_slice()));
+        assert!(pack(files(1)).is_some());
+        assert_eq!(pack(files(256)), None);
     }
 }

@@ -52,7 +52,9 @@ impl Registry {
             async move {
                 let response = self.attempt(ask).await?;
                 let (sender, receiver) = mpsc::channel(WAITING);
-                let looked = tokio::task::spawn_blocking(move || look(&mut Feed { receiver, piece: Bytes::new() }));
+                let looked = tokio::task::spawn_blocking(move || {
+                    look(&mut Feed { receiver, piece: Bytes::new(), ended: false })
+                });
                 let pumped = tokio::time::timeout(whole, pump(response, sender, layer, at)).await;
                 pumped.map_err(|_| AttemptError::passing("the registry timed out"))??;
                 looked.await.map_err(|_| AttemptError::passing("cannot read the layer"))
@@ -102,14 +104,16 @@ async fn pump(
 struct Feed {
     receiver: mpsc::Receiver<Piece>,
     piece: Bytes,
+    /// Whether the end was reached, which is then found however often is read.
+    ended: bool,
 }
 
 impl Read for Feed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
+        while self.piece.is_empty() && !self.ended {
             match self.receiver.blocking_recv() {
                 Some(Piece::Bytes(bytes)) => self.piece = bytes,
-                Some(Piece::End) => return Ok(0),
+                Some(Piece::End) => self.ended = true,
                 // Closed without an end: the body was cut off, and this attempt counts for nothing.
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             }

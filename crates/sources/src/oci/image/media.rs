@@ -177,6 +177,13 @@ pub fn read_manifest(bytes: &[u8], limits: &RegistryLimits) -> Result<(usize, us
     }
 }
 
+impl Image {
+    /// Whether it is an image, whose layers are archives, and not an artifact, whose layers may be anything.
+    pub(in crate::oci) fn is_image(&self) -> bool {
+        self.config.as_ref().is_some_and(Descriptor::is_image_config)
+    }
+}
+
 impl Descriptor {
     /// The architecture that a list names for it.
     pub(in crate::oci) fn architecture(&self) -> Option<&str> {

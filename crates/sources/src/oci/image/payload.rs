@@ -13,7 +13,7 @@ use crate::graph_data::StoredEntry;
 use crate::oci::access::registry::Registry;
 use crate::oci::archive::ArchiveDefect;
 use crate::oci::cache::Cache;
-use crate::oci::image::artifact::{pack, unpack};
+use crate::oci::image::artifact::{NOT_AN_ARCHIVE, pack, unpack};
 use crate::oci::image::media::{Descriptor, Image as Layers, Manifest, UnreadableManifest};
 use crate::oci::image::tree::{Changes, FileFilter, Tree};
 use crate::oci::reference::Image;
@@ -66,6 +66,16 @@ pub(crate) async fn release_files(
     cache: &Cache,
     most: PayloadLimits,
 ) -> Result<ReleaseFiles, OciError> {
+    registry.in_time(&image.to_string(), read_release_files(registry, image, arch, cache, most)).await
+}
+
+async fn read_release_files(
+    registry: &Registry,
+    image: &Image,
+    arch: Option<&Arch>,
+    cache: &Cache,
+    most: PayloadLimits,
+) -> Result<ReleaseFiles, OciError> {
     let repository = image.repository();
     let digest = registry.digest(repository, image.at()).await?;
     let key = arch.map_or("any", Arch::as_str);
@@ -109,7 +119,7 @@ async fn apply(
 ) -> Result<(), OciError> {
     let at = format!("{repository} (layer {})", layer.digest);
     let unpacked = registry.options.limits.unpacked_bytes;
-    let is_named = diff_id.is_some();
+    let must_be_archive = diff_id.is_some() || layer.is_archive();
     let wanted = FileFilter {
         file: is_below,
         other: is_below,
@@ -123,10 +133,8 @@ async fn apply(
     match registry.layer(repository, layer, &at, look).await? {
         Ok(changes) => tree.apply(changes),
         // Artifacts may hold anything beside the archive; the layers of an image are archives.
-        Err(ArchiveDefect::NotAnArchive) if !is_named => {}
-        Err(ArchiveDefect::NotAnArchive) => {
-            return Err(OciError::Broken { at, why: "it is not an archive".to_owned() });
-        }
+        Err(ArchiveDefect::NotAnArchive) if !must_be_archive => {}
+        Err(ArchiveDefect::NotAnArchive) => return Err(OciError::Broken { at, why: NOT_AN_ARCHIVE.to_owned() }),
         Err(ArchiveDefect::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
         Err(ArchiveDefect::Broken(why)) => return Err(OciError::Broken { at, why }),
         Err(ArchiveDefect::TooMany(what, limit)) => {

@@ -32,13 +32,24 @@ pub(crate) struct Attached {
 
 /// The signatures of a digest that were found before.
 pub(crate) async fn cached_signatures(cache: &Cache, digest: &Digest) -> Vec<Attached> {
-    let kept = cache.payload(digest, KEPT).await;
+    // The keys vouch for them, wherever they are from.
+    let kept = cache.all_entries().payload(digest, KEPT).await;
     kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 /// The signatures of a digest; none if there are none. What is no signature, or is too large to be one, is passed over: it
 /// vouches for nothing.
 pub(crate) async fn attached(
+    registry: &Registry,
+    repository: &Repository,
+    digest: &Digest,
+    cache: &Cache,
+) -> Result<Vec<Attached>, OciError> {
+    let at = format!("{repository}@{digest} (signatures)");
+    registry.in_time(&at, read_attached(registry, repository, digest, cache)).await
+}
+
+async fn read_attached(
     registry: &Registry,
     repository: &Repository,
     digest: &Digest,

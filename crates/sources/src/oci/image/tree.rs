@@ -94,7 +94,11 @@ enum Change {
 
 /// What one layer does, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::oci) struct Changes(Vec<Change>);
+pub(in crate::oci) struct Changes {
+    list: Vec<Change>,
+    /// Bytes of the layer, unpacked.
+    pub(in crate::oci) unpacked: u64,
+}
 
 /// The files of some layers.
 #[derive(Debug, Default)]
@@ -112,7 +116,7 @@ impl Changes {
     ) -> Result<Self, ArchiveDefect> {
         let mut changes = Vec::new();
         let (mut left, mut names) = (wanted.bytes, NAMES_BYTES);
-        archive::walk_checked(stream, unpacked, diff_id, &mut |entry| {
+        let unpacked = archive::walk_checked(stream, unpacked, diff_id, &mut |entry| {
             let (path, kind) = (entry.path, entry.kind);
             let (directory, name) = split_last(path);
             let change = if name == b".wh..wh..opq" {
@@ -149,7 +153,7 @@ impl Changes {
             }
             Ok(WalkControl::Continue)
         })?;
-        Ok(Changes(changes))
+        Ok(Changes { list: changes, unpacked })
     }
 }
 
@@ -165,7 +169,7 @@ impl Tree {
     /// Puts a layer above those that are there.
     pub(in crate::oci) fn apply(&mut self, layer: Changes) {
         // What a layer takes away is what lower ones have, wherever in the layer that stands.
-        for change in &layer.0 {
+        for change in &layer.list {
             match change {
                 Change::Remove(path) => {
                     self.files.remove(path);
@@ -179,7 +183,7 @@ impl Tree {
             }
         }
         let mut put = BTreeMap::new();
-        for change in layer.0 {
+        for change in layer.list {
             if let Change::Put(path, stored) = change {
                 insert(&mut put, path, stored);
             }
