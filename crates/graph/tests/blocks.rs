@@ -210,6 +210,9 @@ fn a_block_whose_target_cannot_be_told_refuses_the_revision() {
         ("to: [1.0.2]\nfrom: .*\n", "GD020"),
         ("to: 1.0.1\nfrom: .*\nto: 1.0.2\n", "GD020"),
         ("- 1\n", "GD020"),
+        ("- {to: 1.0.2, from: .*}\n", "GD020"),
+        ("items: [{to: 1.0.2, from: .*}]\n", "GD020"),
+        ("kind: List\nitems: [{to: 1.0.2, from: .*}]\n", "GD020"),
         ("", "GD020"),
         ("# a comment only\n", "GD020"),
         ("to: 1.0.1\nfrom: .*\n---\nto: 1.0.2\nfrom: .*\n", "GD007"),
@@ -218,6 +221,19 @@ fn a_block_whose_target_cannot_be_told_refuses_the_revision() {
         let outcome = loaded(&[("blocked-edges/x.yaml", block)]);
         assert!(outcome.revision.is_none(), "{block}");
         assert!(outcome.diagnostics.iter().any(|found| found.code == code), "{block}: {:?}", codes(&outcome));
+    }
+}
+
+#[test]
+fn a_block_is_not_hidden_behind_items() {
+    for block in [
+        "to: 1.0.2\nfrom: .*\nitems: [{to: 9.9.9, from: nothing}]\n",
+        "items: [{to: 9.9.9, from: nothing}]\nto: 1.0.2\nfrom: .*\n",
+        "to: 1.0.2\nfrom: .*\nitems: []\n",
+    ] {
+        let outcome = loaded(&[("blocked-edges/x.yaml", block)]);
+        assert_eq!(updates(&outcome, "amd64"), ["open", "gone", "gone"], "{block}");
+        assert!(outcome.diagnostics.iter().any(|found| found.code == "GD005"), "{block}: {:?}", codes(&outcome));
     }
 }
 

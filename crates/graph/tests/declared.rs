@@ -64,11 +64,29 @@ fn a_declared_risk_whose_targets_cannot_be_told_refuses_the_revision() {
         "edges: [{from: '*'}]\n",
         "to: 1.0.2\nfrom: '*'\nedges: [{to: 1.0.2, from: '*'}]\n",
         "to: 1.0.1\nfrom: '*'\nto: 1.0.2\n",
+        "edges: [{to: 1.0.1, from: '*', to: 9.9.9}]\n",
+        "edges: [{to: 1.0.1, from: '*', from: 9.9.9}]\n",
     ] {
         let outcome = loaded(&[("risks/x.yaml", &format!("{RISK}{edges}"))]);
         assert!(outcome.revision.is_none(), "{edges}");
         assert!(outcome.diagnostics.iter().any(|found| found.code == "GD050"), "{edges}: {:?}", codes(&outcome));
     }
+}
+
+#[test]
+fn an_unknown_key_in_an_entry_of_edges_is_named() {
+    let outcome = loaded(&[("risks/Slow.yaml", &format!("{RISK}edges:\n- to: 1.0.2\n  from: '*'\n  name: Other\n"))]);
+    assert_eq!(codes(&outcome), ["GD005 risks/Slow.yaml:8"]);
+    assert!(outcome.diagnostics[0].message.contains("`name` is not a key of an entry of `edges`"));
+    assert_eq!(updates(&outcome, "amd64"), ["open", "Slow", "Slow"]);
+}
+
+#[test]
+fn a_declared_risk_is_not_hidden_behind_items() {
+    let hidden = format!("{RISK}to: 1.0.2\nfrom: '*'\nitems:\n- {{name: Other, to: 9.9.9, from: 9.9.8}}\n");
+    let outcome = loaded(&[("risks/Slow.yaml", &hidden)]);
+    assert_eq!(codes(&outcome), ["GD005 risks/Slow.yaml:7"]);
+    assert_eq!(updates(&outcome, "amd64"), ["open", "Slow", "Slow"]);
 }
 
 #[test]

@@ -60,8 +60,7 @@ pub fn directory(path: &Path) -> Result<ProductCatalog, CatalogReadError> {
         if products.len() >= PRODUCTS {
             return Err(content(path.display().to_string(), CatalogError::TooMany));
         }
-        // A directory that is a link out of the catalogue has no `product.yaml` that can be read.
-        let graph_data = if file.is_ok() { graph_data_within(&path.join(name), left) } else { Inputs::new() };
+        let graph_data = if file.is_ok() { graph_data_within(path, name, left) } else { Inputs::new() };
         let bytes: u64 = graph_data.iter().map(|(_, content)| content.len() as u64).sum();
         left = left.saturating_sub(bytes);
         products.push((name.to_owned(), file, graph_data));
@@ -69,11 +68,12 @@ pub fn directory(path: &Path) -> Result<ProductCatalog, CatalogReadError> {
     ProductCatalog::of_products(products).map_err(|error| content(path.display().to_string(), error))
 }
 
-/// The graph-data of a directory, if it has at most so many bytes; otherwise something that is refused with the reason.
-fn graph_data_within(path: &Path, bytes: u64) -> Inputs {
+/// The graph-data of a product in a catalogue, if it has at most so many bytes; otherwise something that is refused with the
+/// reason. The directory is opened inside the catalogue: since its `product.yaml` was read, it may have become a link.
+fn graph_data_within(catalog: &Path, name: &str, bytes: u64) -> Inputs {
     let limits = Limits::for_graph_data();
     let limits = Limits { file_bytes: limits.file_bytes.min(bytes), ..limits };
-    graph_data::directory(path, &limits).unwrap_or_else(|error| {
+    graph_data::directory_within(catalog, name, &limits).unwrap_or_else(|error| {
         let mut unreadable = Inputs::new();
         unreadable.insert_unreadable("version", error.to_string());
         unreadable
@@ -160,4 +160,32 @@ fn finish(
         detector.finish(names_replaced)
     };
     detectors.into_iter().zip(products).map(finish).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_product_that_became_a_link_out_of_its_catalogue_is_not_read() {
+        let (catalog, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let inside = catalog.path().join("inside");
+        for directory in [&inside, &elsewhere.path().to_owned()] {
+            fs::create_dir_all(directory.join("channels")).unwrap();
+            fs::write(directory.join("version"), "1.1.0\n").unwrap();
+        }
+        symlink(elsewhere.path(), catalog.path().join("out")).unwrap();
+        symlink("inside", catalog.path().join("in")).unwrap();
+        let read = |name: &str| graph_data_within(catalog.path(), name, GRAPH_DATA_BYTES);
+        for name in ["inside", "in"] {
+            assert_eq!(read(name).get("version"), Some(&b"1.1.0\n"[..]), "{name}");
+        }
+        let out = read("out");
+        assert_eq!(out.iter().count(), 0);
+        let (_, why) = out.unreadable().next().unwrap();
+        assert!(why.contains("out"), "{why}");
+    }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use clearway_core::Limits;
 use clearway_graph::Inputs;
 
-use crate::files::confined::{DirectoryError, Pauses, READS, ReadHooks, read_settled};
+use crate::files::confined::{ConfinedDirectory, DirectoryError, Pauses, READS, ReadHooks, read_settled_by};
 pub(crate) use archive::OpenedArchive;
 pub use archive::{ArchiveError, Content, archive, content};
 pub(crate) use collect::BYTES as GRAPH_DATA_BYTES;
@@ -116,10 +116,25 @@ pub fn directory(path: &Path, limits: &Limits) -> Result<Inputs, GraphDataError>
     read_directory(path, limits, &mut Pauses)
 }
 
+/// The same for a directory in another one, which is not left: a name that is a link out of it is refused.
+pub(crate) fn directory_within(root: &Path, name: &str, limits: &Limits) -> Result<Inputs, GraphDataError> {
+    let open = || ConfinedDirectory::open(root)?.enter(Path::new(name));
+    read_opened(&root.join(name), open, limits, &mut Pauses)
+}
+
 fn read_directory(path: &Path, limits: &Limits, hooks: &mut dyn ReadHooks) -> Result<Inputs, GraphDataError> {
+    read_opened(path, || ConfinedDirectory::open(path), limits, hooks)
+}
+
+fn read_opened(
+    path: &Path,
+    open: impl Fn() -> io::Result<ConfinedDirectory>,
+    limits: &Limits,
+    hooks: &mut dyn ReadHooks,
+) -> Result<Inputs, GraphDataError> {
     let bytes = limits.file_bytes.min(BYTES);
     let path = || path.to_owned();
-    let read = read_settled(&path(), hooks, |directory| {
+    let read = read_settled_by(open, hooks, |directory| {
         if !collect::is_graph_data(directory) {
             return Err(GraphDataError::NotGraphData { path: path() });
         }

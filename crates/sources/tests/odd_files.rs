@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -195,7 +196,7 @@ fn put(root: &Path, path: &str, thing: Thing) -> bool {
 
 #[test]
 fn in_a_directory() {
-    for row in ROWS {
+    for row in ROWS.iter().filter(|row| !matches!(row.1, Locked)) {
         let root = tempfile::tempdir().unwrap();
         for (name, content) in good_without(row.0) {
             assert!(put(root.path(), name, File(content)));
@@ -203,6 +204,49 @@ fn in_a_directory() {
         if put(root.path(), row.0, row.1) {
             check(Source::Directory, row, &judged(&graph_data::directory(root.path(), &Limits::default()).unwrap()));
         }
+    }
+}
+
+/// The user root may read every file, so that this test runs itself once more as a user who may not.
+#[test]
+fn in_a_directory_without_permission() {
+    if rustix::process::geteuid().is_root() {
+        return as_another_user("in_a_directory_without_permission");
+    }
+    for row in ROWS.iter().filter(|row| matches!(row.1, Locked)) {
+        let root = tempfile::tempdir().unwrap();
+        for (name, content) in good_without(row.0) {
+            assert!(put(root.path(), name, File(content)));
+        }
+        assert!(put(root.path(), row.0, row.1), "{} can be read", row.0);
+        check(Source::Directory, row, &judged(&graph_data::directory(root.path(), &Limits::default()).unwrap()));
+    }
+}
+
+/// Runs a test of this program as the user with no rights. The program may be where that user cannot go, so a copy is run.
+fn as_another_user(test: &str) {
+    const NOBODY: u32 = 65534;
+    let place = tempfile::tempdir().unwrap();
+    let (program, scratch) = (place.path().join("odd_files"), place.path().join("scratch"));
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    fs::create_dir(&scratch).unwrap();
+    for (path, mode) in [(place.path(), 0o755), (program.as_path(), 0o755), (scratch.as_path(), 0o777)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let mut command = Command::new(&program);
+    command.args(["--exact", test]).env("TMPDIR", &scratch).current_dir(&scratch).uid(NOBODY).gid(NOBODY);
+    match command.output() {
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stdout);
+            let complaints = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success() && said.contains("1 passed"), "{said}{complaints}");
+        }
+        // Some containers have no other user, or run no program from there.
+        Err(error) => clearway_testbed::note_not_run(&clearway_testbed::MissingComponent {
+            component: "a user other than root",
+            why: format!("the test cannot run as user {NOBODY}: {error}"),
+            how: "run the tests as a user other than root".to_owned(),
+        }),
     }
 }
 

@@ -42,7 +42,7 @@ pub use cluster::credentials::{Authority, Identity};
 pub use cluster::namespace::{TestNamespace, unique_name};
 pub use cluster::{Cluster, ClusterOptions};
 pub use error::{Error, Result};
-pub use missing::{MissingComponent, have};
+pub use missing::{MissingComponent, have, note_not_run};
 pub use process::Process;
 pub use program::{Program, free_port};
 pub use prometheus::{Prometheus, seconds_ago};

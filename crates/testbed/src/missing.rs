@@ -50,6 +50,15 @@ pub fn have(components: &[Component]) -> bool {
     available(components.iter().try_for_each(|component| component.find().map(drop)).map_err(Error::from)).is_some()
 }
 
+/// Lists a part of a test that cannot run on this machine although nothing could be installed for it. Where there is no such
+/// list, the part is named on standard error, and the test goes on.
+pub fn note_not_run(missing: &MissingComponent) {
+    match env::var_os(NOT_RUN).filter(|value| !value.is_empty()) {
+        Some(list) => write_down(missing, &test_name(), Some(&list)),
+        None => eprintln!("{}: a part was not run: {missing}", test_name()),
+    }
+}
+
 /// The value; nothing when a component is missing and that was written down. Any other error fails the test.
 #[track_caller]
 pub(crate) fn available<T>(result: Result<T>) -> Option<T> {

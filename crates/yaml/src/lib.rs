@@ -19,5 +19,5 @@ mod split;
 pub mod tape;
 
 pub use build::FieldFilter;
-pub use read::{ReadEvent, Source, Summary, codes, read, read_fields};
+pub use read::{ReadEvent, Source, Summary, codes, read, read_documents, read_fields};
 pub use tape::{Node, Span, Tape, Value};

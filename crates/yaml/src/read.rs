@@ -1,6 +1,7 @@
 //! Goes through the objects of a stream: each document, and each item of a `List`, one at a time.
 //!
-//! What cannot be read is reported with its place, and the rest goes on. Start at [`read`].
+//! What cannot be read is reported with its place, and the rest goes on. Start at [`read`], or at [`read_documents`] for
+//! files that hold no Kubernetes objects.
 
 mod pages;
 
@@ -101,6 +102,32 @@ pub fn read_fields(
     file: &str,
     limits: &Limits,
     keep: FieldFilter,
+    visit: impl FnMut(ReadEvent<'_>),
+) -> Summary {
+    read_stream(input, file, limits, keep, Lists::Streamed, visit)
+}
+
+/// The same as [`read`], with each document as one object: in files where `items` is a key like any other, an object that
+/// has it must not disappear behind them.
+pub fn read_documents(input: impl BufRead, file: &str, limits: &Limits, visit: impl FnMut(ReadEvent<'_>)) -> Summary {
+    read_stream(input, file, limits, |_, _| true, Lists::Whole, visit)
+}
+
+/// What becomes of lists at the root of a document and of the `items` of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// Their items are the objects.
+    Streamed,
+    /// They are a part of their document.
+    Whole,
+}
+
+fn read_stream(
+    input: impl BufRead,
+    file: &str,
+    limits: &Limits,
+    keep: FieldFilter,
+    lists: Lists,
     mut visit: impl FnMut(ReadEvent<'_>),
 ) -> Summary {
     let mut summary = Summary::default();
@@ -113,7 +140,7 @@ pub fn read_fields(
     };
     let mut splitter = Splitter::new(input, limits.clone());
     let mut capacity = 64;
-    let mut lists = 0;
+    let mut streamed = 0;
     while let Some(next) = splitter.next_document() {
         match next {
             Ok((bytes, line)) => match std::str::from_utf8(bytes) {
@@ -122,10 +149,11 @@ pub fn read_fields(
                     // What is passed over may hold an anchor that an alias elsewhere names.
                     let keep = if memchr(b'&', bytes).is_some() { |_: Option<&str>, _: &str| true } else { keep };
                     let mut pass = Pass::new(text, file, line, limits, keep, capacity);
+                    pass.whole = lists == Lists::Whole;
                     if let Err(problem) = pass.run(&mut count) {
                         count(ReadEvent::Problem(*problem));
                     }
-                    lists += pass.lists;
+                    streamed += pass.lists;
                     capacity = pass.builder.tape.entries.capacity().min(4_096);
                 }
                 Err(error) => count(ReadEvent::Problem(not_utf8(bytes, error, file, line))),
@@ -133,7 +161,7 @@ pub fn read_fields(
             Err((error, line)) => count(ReadEvent::Problem(passed_over(&error, file, line))),
         }
     }
-    summary.lists = lists;
+    summary.lists = streamed;
     summary
 }
 
@@ -144,6 +172,8 @@ struct Pass<'s> {
     first_line: usize,
     limits: &'s Limits,
     keep: FieldFilter,
+    /// Whether a list is a part of its document like any other value.
+    whole: bool,
     builder: Builder<'s>,
     /// The fields before the items of the document at hand, once its items were handed over.
     streamed: Option<Tape<'s>>,
@@ -169,6 +199,7 @@ impl<'s> Pass<'s> {
             first_line,
             limits,
             keep,
+            whole: false,
             builder: Builder::new(first_line, limits.nodes, keep, capacity),
             streamed: None,
             lists: 0,
@@ -183,7 +214,9 @@ impl<'s> Pass<'s> {
                     self.builder.next_document();
                     self.streamed = None;
                 }
-                Event::SequenceStart(..) if self.builder.depth() == 0 => self.items(None, span.start, visit)?,
+                Event::SequenceStart(..) if self.builder.depth() == 0 && !self.whole => {
+                    self.items(None, span.start, visit)?
+                }
                 Event::SequenceStart(..) if self.starts_items() => {
                     // Copied once: a key `items` may stand in an object any number of times.
                     let list = self.streamed.take().unwrap_or_else(|| self.builder.completed_part());
@@ -220,7 +253,9 @@ impl<'s> Pass<'s> {
     ///
     /// `kubectl` writes `items` before `kind`, so a list whose kind is not known yet counts.
     fn starts_items(&self) -> bool {
-        self.builder.top_key() == Some("items") && self.builder.kind().is_none_or(|kind| kind.ends_with("List"))
+        !self.whole
+            && self.builder.top_key() == Some("items")
+            && self.builder.kind().is_none_or(|kind| kind.ends_with("List"))
     }
 
     /// Hands over the items of a list one at a time.

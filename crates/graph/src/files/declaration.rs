@@ -59,6 +59,7 @@ impl DeclaredEdges {
 }
 
 const KEYS: &[&str] = &["name", "url", "message", "matchingRules", "fixedIn", "to", "from", "edges"];
+const ENTRY_KEYS: &[&str] = &["to", "from"];
 
 /// Reads a declaration; nothing, with the revision refused, if its targets cannot be read.
 pub(crate) fn read(path: &str, bytes: &[u8], findings: &mut Findings<'_>) -> Option<Declaration> {
@@ -80,7 +81,7 @@ pub(crate) fn read(path: &str, bytes: &[u8], findings: &mut Findings<'_>) -> Opt
         let edges: Option<Vec<DeclaredEdges>> = match root.get("edges") {
             None => edges(record, root, findings).map(|edges| vec![edges]),
             Some(list) if list.items().next().is_some() => {
-                list.items().map(|item| edges(record, item, findings)).collect()
+                list.items().map(|item| entry(record, item, findings)).collect()
             }
             Some(other) => {
                 let message = "`edges` is not a list of `to` and `from`";
@@ -97,6 +98,17 @@ pub(crate) fn read(path: &str, bytes: &[u8], findings: &mut Findings<'_>) -> Opt
         }
         Some(Declaration { file: path.to_owned(), effect, edges: edges?, fixed_in })
     })
+}
+
+/// An entry of `edges`. One that has a key twice would be on fewer edges than it seems to be.
+fn entry<'a>(record: Record<'a>, item: Node<'a>, findings: &mut Findings<'_>) -> Option<DeclaredEdges> {
+    if let Some(key) = record.check_keys_of(item, "an entry of `edges`", ENTRY_KEYS, findings).first() {
+        let message = format!("`{key}` is set twice in an entry of `edges`");
+        let finding = record.finding(&codes::DECLARED_TARGET, item, message);
+        findings.refuse(finding.with_help("write an entry for each, or one list of ranges"));
+        return None;
+    }
+    edges(record, item, findings)
 }
 
 fn edges(record: Record<'_>, node: Node<'_>, findings: &mut Findings<'_>) -> Option<DeclaredEdges> {

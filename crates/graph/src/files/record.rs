@@ -37,9 +37,20 @@ impl<'a> Record<'a> {
 
     /// Reports keys that are not known or stand twice, and says which stand twice.
     pub(crate) fn check_keys(&self, known: &[&str], findings: &mut Findings<'_>) -> Vec<&'a str> {
+        self.check_keys_of(self.root, "this file", known, findings)
+    }
+
+    /// The same for an object in the file, which `what` names.
+    pub(crate) fn check_keys_of(
+        &self,
+        object: Node<'a>,
+        what: &str,
+        known: &[&str],
+        findings: &mut Findings<'_>,
+    ) -> Vec<&'a str> {
         let mut repeated = Vec::new();
         let mut seen: HashSet<&str> = HashSet::with_capacity(8);
-        for (key, _) in self.root.fields() {
+        for (key, _) in object.fields() {
             let name = key.raw();
             if !seen.insert(name) {
                 if known.contains(&name) {
@@ -51,7 +62,7 @@ impl<'a> Record<'a> {
                 });
             } else if !known.contains(&name) {
                 findings.report(&codes::UNKNOWN_KEY, || {
-                    let message = format!("`{}` is not a key of this file, and has no effect", shortened(name));
+                    let message = format!("`{}` is not a key of {what}, and has no effect", shortened(name));
                     let help = similar(name, known).map_or_else(
                         || format!("known keys are {}", known.join(", ")),
                         |meant| format!("did you mean `{meant}`?"),
@@ -86,7 +97,8 @@ pub(crate) fn read_one<T>(
     let (mut objects, mut problems) = (0_usize, 0_usize);
     let limits = findings.yaml();
     let enough = Cell::new(false);
-    clearway_yaml::read(Until { bytes, enough: &enough }, path, &limits, |found| match found {
+    // One object is in the file, and `items` is no key of it: behind a list of other objects, it would be hidden.
+    clearway_yaml::read_documents(Until { bytes, enough: &enough }, path, &limits, |found| match found {
         ReadEvent::Object { root, source, .. } => {
             objects += 1;
             enough.set(objects > 1);

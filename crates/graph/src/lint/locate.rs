@@ -23,7 +23,7 @@ pub(super) fn locate(drafts: Drafts, inputs: &Inputs, caps: &GraphLimits) -> Vec
     for (file, drafts) in by_file {
         let bytes = inputs.get(&file).unwrap_or_default();
         let mut first = true;
-        clearway_yaml::read(bytes, &file, &limits, |object| {
+        clearway_yaml::read_documents(bytes, &file, &limits, |object| {
             if let ReadEvent::Object { root, source, .. } = object
                 && std::mem::take(&mut first)
             {

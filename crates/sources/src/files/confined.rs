@@ -181,6 +181,15 @@ impl ConfinedDirectory {
         resolve(self, b"", &join(base, path)).map_err(refused)
     }
 
+    /// A directory below this one by a path, which may have links inside of this one.
+    pub(crate) fn enter(&mut self, path: &Path) -> io::Result<Self> {
+        match self.find(Path::new(""), path)? {
+            Target::Directory(place) => self.below(&place),
+            Target::File(_) => Err(io::Error::other("it is a file, not a directory")),
+            Target::Missing => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
     /// A directory below this one, which is not left either. `place` is free of links.
     pub(crate) fn below(&mut self, place: &[u8]) -> io::Result<Self> {
         let root = self.directory(place)?.try_clone_to_owned()?;
@@ -219,13 +228,12 @@ impl ConfinedDirectory {
         }
     }
 
-    /// Whether everything that was looked at is still what it was. `path` names the directory again: a link to it may lead
-    /// to another one by now.
-    fn is_unchanged(&self, path: &Path) -> io::Result<bool> {
+    /// Whether everything that was looked at is still what it was. `now` is the directory, opened again: a link to it may
+    /// lead to another one by now.
+    fn is_unchanged(&self, mut now: ConfinedDirectory) -> io::Result<bool> {
         if self.torn {
             return Ok(false);
         }
-        let mut now = ConfinedDirectory::open(path)?;
         let (before, after) = (fstat(&self.root)?, fstat(&now.root)?);
         if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino) {
             return Ok(false);
@@ -367,17 +375,26 @@ impl ReadHooks for Pauses {
 pub(crate) fn read_settled<T, E>(
     path: &Path,
     hooks: &mut dyn ReadHooks,
+    read: impl FnMut(&mut ConfinedDirectory) -> Result<T, E>,
+) -> Result<T, DirectoryError<E>> {
+    read_settled_by(|| ConfinedDirectory::open(path), hooks, read)
+}
+
+/// The same for a directory that is opened in some way.
+pub(crate) fn read_settled_by<T, E>(
+    open: impl Fn() -> io::Result<ConfinedDirectory>,
+    hooks: &mut dyn ReadHooks,
     mut read: impl FnMut(&mut ConfinedDirectory) -> Result<T, E>,
 ) -> Result<T, DirectoryError<E>> {
     for reading in 0..READS {
         if reading > 0 {
             hooks.before_next(reading - 1);
         }
-        let mut directory = ConfinedDirectory::open(path).map_err(DirectoryError::Open)?;
+        let mut directory = open().map_err(DirectoryError::Open)?;
         let outcome = read(&mut directory);
         hooks.after_reading(reading);
         // A directory that is gone by now has changed.
-        if directory.is_unchanged(path).unwrap_or(false) {
+        if open().and_then(|now| directory.is_unchanged(now)).unwrap_or(false) {
             return outcome.map_err(DirectoryError::Read);
         }
     }

@@ -3,9 +3,10 @@
 //! `git archive` would leave out what a repository marks with `export-ignore` and rewrite what it marks with `export-subst`,
 //! and its output has to be read to the end. `git cat-file --batch` knows no attributes, filters or hooks, and gives exactly
 //! the objects that are asked for. The repository may be a stranger's: nothing that its configuration names is run, and
-//! nothing is fetched from anywhere.
+//! nothing is fetched from anywhere, and no other repository is read in its place.
 
 mod process;
+mod repository;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ use clearway_graph::Inputs;
 use super::GraphDataError;
 use super::collect::{BYTES, Excess, collect, is_graph_data};
 use crate::files::file_tree::{FileTree, Node, ReadError, TARGET_BYTES, names_of, printable, split_last};
-use process::{GitFailure, GitProcess, Object, ObjectKind};
+use process::{GitFailure, GitProcess, MEMORY, Object, ObjectKind};
 
 /// How long git may take in all.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -29,10 +30,16 @@ const ENTRIES: usize = 200_000;
 
 /// Reads the files that a graph-data directory had at a revision of the git repository it stands in.
 pub fn git_revision(path: &Path, revision: &str, limits: &Limits) -> Result<Inputs, GraphDataError> {
-    read_revision(path, revision, limits, PATIENCE)
+    read_revision(path, revision, limits, PATIENCE, MEMORY)
 }
 
-fn read_revision(path: &Path, revision: &str, limits: &Limits, patience: Duration) -> Result<Inputs, GraphDataError> {
+fn read_revision(
+    path: &Path,
+    revision: &str,
+    limits: &Limits,
+    patience: Duration,
+    memory: u64,
+) -> Result<Inputs, GraphDataError> {
     let failed = |why: String| GraphDataError::Git { path: path.to_owned(), revision: revision.to_owned(), why };
     if revision.starts_with('-') {
         return Err(failed("a revision cannot begin with a dash".to_owned()));
@@ -41,7 +48,7 @@ fn read_revision(path: &Path, revision: &str, limits: &Limits, patience: Duratio
         return Err(failed("a revision cannot contain control characters".to_owned()));
     }
     let prefix = process::prefix(path, patience).map_err(failed)?;
-    let mut tree = GitTree::open(path, revision, &prefix, patience).map_err(failed)?;
+    let mut tree = GitTree::open(path, revision, &prefix, patience, memory).map_err(failed)?;
     if !is_graph_data(&mut tree) {
         let none = "not graph-data: it has no `version` file and no `channels` directory at this revision".to_owned();
         return Err(failed(tree.failure.take().unwrap_or(none)));
@@ -60,7 +67,7 @@ pub(crate) fn open_git_directory(path: &Path, name: &str) -> Result<impl FileTre
     if name.starts_with('-') || name.chars().any(char::is_control) {
         return Err("a revision cannot begin with a dash or contain control characters".to_owned());
     }
-    GitTree::open(path, name, b"", PATIENCE)
+    GitTree::open(path, name, b"", PATIENCE, MEMORY)
 }
 
 /// A directory as the objects of a repository have it.
@@ -89,8 +96,8 @@ enum EntryKind {
 
 impl GitTree {
     /// The directory at `prefix` of the repository that `path` stands in.
-    fn open(path: &Path, revision: &str, prefix: &[u8], patience: Duration) -> Result<Self, String> {
-        let mut git = GitProcess::start(path, patience)?;
+    fn open(path: &Path, revision: &str, prefix: &[u8], patience: Duration, memory: u64) -> Result<Self, String> {
+        let mut git = GitProcess::start(path, patience, memory)?;
         let mut tree = |name: &str| {
             git.object(name, TREE_BYTES).map_err(|failure| match failure {
                 GitFailure::TooLarge => format!("a directory in it is larger than {TREE_BYTES} bytes"),

@@ -18,11 +18,11 @@
 //! something that does not exist. Nothing is read or written outside the directory, wherever links lead.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clearway_advice::evidence::ObjectRequest;
 use clearway_advice::reproduce;
@@ -30,7 +30,7 @@ use clearway_core::{Diagnostic, Digest, Event, GroupVersionKind, ObjectReference
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::object_files::{OBJECTS, ObjectFiles, ObjectListing, Unreadable, cannot, text};
+use super::object_files::{LIST_MEMORY, OBJECTS, ObjectFiles, ObjectListing, Unreadable, cannot, text};
 use super::{Apply, Page, Part, Store, StoreError, StoreEvent, merge};
 use crate::clock;
 use crate::files::confined::ConfinedDirectory;
@@ -38,6 +38,10 @@ use crate::files::file_tree::ReadError;
 
 /// How often objects that are followed are looked at.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long the lock is waited for. A change takes milliseconds; who holds the lock for longer does not let go of it.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How often a lock that another process holds is tried.
+const LOCK_TRY: Duration = Duration::from_millis(10);
 /// A log of events that is longer is moved aside.
 const LOG_BYTES: u64 = 1 << 20;
 /// Bytes of the file that holds the number of the last change.
@@ -51,6 +55,12 @@ const UNREADABLE: &str = "ST001";
 #[derive(Debug, Clone)]
 pub struct StateDirectory {
     root: Arc<PathBuf>,
+    lock_wait: Duration,
+}
+
+/// The lock of a state directory, until it is dropped.
+struct StateLock {
+    _file: File,
 }
 
 impl StateDirectory {
@@ -59,7 +69,7 @@ impl StateDirectory {
         for part in ["objects", "applied", "metrics"] {
             fs::create_dir_all(root.join(part)).map_err(|error| cannot("make", &root.join(part), &error))?;
         }
-        Ok(StateDirectory { root: Arc::new(root.to_owned()) })
+        Ok(StateDirectory { root: Arc::new(root.to_owned()), lock_wait: LOCK_WAIT })
     }
 
     /// The directory.
@@ -91,7 +101,7 @@ impl StateDirectory {
 
     /// The objects of a kind that can be read, and why others cannot.
     pub fn readable(&self, kind: &GroupVersionKind) -> Result<(Vec<Value>, Vec<StoreError>), StoreError> {
-        let ObjectListing { objects, unreadable } = ObjectFiles::open(&self.root)?.list(kind)?;
+        let ObjectListing { objects, unreadable } = ObjectFiles::open(&self.root)?.list(kind, LIST_MEMORY)?;
         Ok((objects, unreadable.iter().map(Unreadable::error).collect()))
     }
 
@@ -102,11 +112,11 @@ impl StateDirectory {
     /// Changes one object behind the lock: `change` gets it as it is, and says what it is to be.
     fn change(
         &self,
+        _lock: StateLock,
         key: &ObjectReference,
         keep: bool,
         change: impl FnOnce(Option<Value>, &mut ObjectFiles) -> Result<Value, StoreError>,
     ) -> Result<Value, StoreError> {
-        let _lock = self.lock()?;
         let mut files = ObjectFiles::open(&self.root)?;
         let before = files.read(OBJECTS, key)?;
         let mut after = change(before.clone(), &mut files)?;
@@ -131,11 +141,27 @@ impl StateDirectory {
         ConfinedDirectory::open(&self.root).map_err(|error| cannot("open", &self.root, &error))
     }
 
-    fn lock(&self) -> Result<File, StoreError> {
+    /// Takes the lock. A process that does not let go of it stops no thread, and not this one for ever.
+    async fn lock(&self) -> Result<StateLock, StoreError> {
         let path = self.root.join("lock");
         let file = self.own_files()?.open_to_append(b"lock").map_err(|error| cannot("open", &path, &error))?;
-        file.lock().map_err(|error| cannot("lock", &path, &error))?;
-        Ok(file)
+        let until = Instant::now() + self.lock_wait;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(StateLock { _file: file }),
+                Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
+                Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                    let seconds = self.lock_wait.as_secs_f32();
+                    let path = path.display();
+                    return Err(StoreError::Away {
+                        why: format!(
+                            "cannot lock {path}: another process has held it for {seconds} seconds; end that process"
+                        ),
+                    });
+                }
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_TRY).await,
+            }
+        }
     }
 
     /// The number of the next change.
@@ -164,7 +190,7 @@ impl StateDirectory {
 
     /// The objects of a kind.
     fn of_kind(&self, kind: &GroupVersionKind) -> Result<Vec<Value>, StoreError> {
-        complete(kind, ObjectFiles::open(&self.root)?.list(kind)?)
+        complete(kind, ObjectFiles::open(&self.root)?.list(kind, LIST_MEMORY)?)
     }
 }
 
@@ -220,7 +246,7 @@ impl Store for StateDirectory {
 
     async fn create(&self, object: &Value) -> Result<Value, StoreError> {
         let key = ObjectReference::of(object)?;
-        self.change(&key, true, |before, _| match before {
+        self.change(self.lock().await?, &key, true, |before, _| match before {
             None => Ok(object.clone()),
             Some(_) => Err(StoreError::Conflict { why: format!("{key} already exists") }),
         })
@@ -229,7 +255,7 @@ impl Store for StateDirectory {
     async fn apply(&self, object: &Value, how: &Apply<'_>) -> Result<Value, StoreError> {
         let key = ObjectReference::of(object)?;
         let area = applied_by(how.manager)?;
-        let applied = self.change(&key, !how.dry_run, |before, files| {
+        let applied = self.change(self.lock().await?, &key, !how.dry_run, |before, files| {
             let mut after = before.unwrap_or_else(|| json!({}));
             let status = after["status"].take();
             merge::apply(&mut after, &files.read(&area, &key)?.unwrap_or_default(), object);
@@ -249,7 +275,7 @@ impl Store for StateDirectory {
     }
 
     async fn patch(&self, key: &ObjectReference, part: Part, patch: &Value) -> Result<Value, StoreError> {
-        self.change(key, true, |before, _| {
+        self.change(self.lock().await?, key, true, |before, _| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
             let expected = &patch["metadata"]["resourceVersion"];
             if !expected.is_null() && after["metadata"]["resourceVersion"] != *expected {
@@ -266,7 +292,7 @@ impl Store for StateDirectory {
 
     async fn replace_status(&self, object: &Value) -> Result<Value, StoreError> {
         let key = ObjectReference::of(object)?;
-        self.change(&key, true, |before, _| {
+        self.change(self.lock().await?, &key, true, |before, _| {
             let mut after = before.ok_or_else(|| StoreError::Missing { what: key.to_string() })?;
             if after["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {
                 return Err(StoreError::Conflict { why: format!("{key} was changed by another writer") });
@@ -277,7 +303,7 @@ impl Store for StateDirectory {
     }
 
     async fn delete(&self, key: &ObjectReference, uid: &str) -> Result<(), StoreError> {
-        let _lock = self.lock()?;
+        let _lock = self.lock().await?;
         let mut files = ObjectFiles::open(&self.root)?;
         let Some(object) = files.read(OBJECTS, key)? else { return Ok(()) };
         if !uid.is_empty() && object["metadata"]["uid"] != uid {
@@ -298,10 +324,10 @@ impl Store for StateDirectory {
         let (report, seen) = mpsc::channel(64);
         let (state, kind) = (self.clone(), kind.clone());
         tokio::spawn(async move {
-            let mut told: BTreeMap<String, Option<Value>> = BTreeMap::new();
+            let mut told: BTreeMap<String, Option<Digest>> = BTreeMap::new();
             let mut troubles: BTreeMap<String, StoreError> = BTreeMap::new();
             while !report.is_closed() {
-                let listed = ObjectFiles::open(&state.root).and_then(|mut files| files.list(&kind));
+                let listed = ObjectFiles::open(&state.root).and_then(|mut files| files.list(&kind, LIST_MEMORY));
                 let (objects, unreadable) = match listed {
                     Ok(ObjectListing { objects, unreadable }) => {
                         let wanted = |one: &&Unreadable| names.is_empty() || names.contains(&one.name);
@@ -339,7 +365,7 @@ impl Store for StateDirectory {
             "time": clock::now().to_string(), "object": ObjectReference::of(about)?.to_string(),
             "type": event.type_.as_str(), "reason": event.reason, "message": event.message,
         });
-        let _lock = self.lock()?;
+        let _lock = self.lock().await?;
         let path = self.root.join("events.log");
         if fs::symlink_metadata(&path).is_ok_and(|log| log.is_file() && log.len() > LOG_BYTES) {
             let aside = self.root.join("events.log.1");
@@ -365,7 +391,7 @@ fn changes(
     objects: Vec<Value>,
     names: &BTreeSet<String>,
     unreadable: &BTreeMap<String, StoreError>,
-    told: &mut BTreeMap<String, Option<Value>>,
+    told: &mut BTreeMap<String, Option<Digest>>,
 ) -> Vec<StoreEvent> {
     let mut news = Vec::new();
     let mut gone: BTreeSet<String> = told.keys().chain(names).cloned().collect();
@@ -373,7 +399,8 @@ fn changes(
     for object in objects {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         gone.remove(&name);
-        let version = Some(object["metadata"]["resourceVersion"].clone());
+        // A file may have anything for its version, of any size: no part of an object that was handed over is kept.
+        let version = Some(Digest::sha256(object["metadata"]["resourceVersion"].to_string().as_bytes()));
         if (names.is_empty() || names.contains(&name)) && told.get(&name) != Some(&version) {
             told.insert(name, version);
             news.push(StoreEvent::Object(Box::new(object)));
@@ -428,4 +455,55 @@ fn selector(text: &str) -> Result<Vec<(&str, Option<&str>)>, StoreError> {
         wanted.push((name, value));
     }
     Ok(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use clearway_core::EventType;
+
+    use super::*;
+
+    fn node() -> Value {
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
+    }
+
+    fn state(root: &Path, lock_wait: Duration) -> StateDirectory {
+        StateDirectory { lock_wait, ..StateDirectory::open(root).unwrap() }
+    }
+
+    fn held(root: &Path) -> File {
+        let lock = File::create(root.join("lock")).unwrap();
+        lock.try_lock().unwrap();
+        lock
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_another_process_keeps_fails_the_change_and_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let state = state(root.path(), Duration::ZERO);
+        let _held = held(root.path());
+        let event = Event::new(EventType::Normal, "Reason", "message");
+        for error in [
+            state.create(&node()).await.unwrap_err(),
+            state.delete(&ObjectReference::of(&node()).unwrap(), "").await.unwrap_err(),
+            state.record_event(&node(), &event).await.unwrap_err(),
+        ] {
+            let path = root.path().join("lock").display().to_string();
+            assert!(error.is_passing() && error.to_string().contains(&path), "{error:?}");
+            assert!(error.to_string().contains("another process has held it"), "{error}");
+        }
+        // Reading needs no lock.
+        assert_eq!(state.list(&GroupVersionKind::new("v1", "Node"), "").await, Ok(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_is_let_go_is_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let state = state(root.path(), clearway_testbed::IN_TIME);
+        let held = held(root.path());
+        // The change is tried first, and waits without holding up what runs on the same thread.
+        let node = node();
+        let (created, ()) = tokio::join!(state.create(&node), async { drop(held) });
+        assert_eq!(created.unwrap()["metadata"]["name"], "a");
+    }
 }

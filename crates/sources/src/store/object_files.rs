@@ -27,6 +27,12 @@ const VALUES: usize = 300_000;
 /// Values behind anchors. No file that is written here has any; one that a person wrote has a few.
 const ALIASED: usize = 10_000;
 
+/// Bytes of memory for all objects of a kind, as [`JsonSize`] estimates them: about 15,000 pods. Who follows a kind may
+/// hold what was seen last beside what is read next.
+pub(super) const LIST_MEMORY: usize = 128 << 20;
+/// Letters of the reason why a file is not used: the rest is text of the file.
+const REASON: usize = 500;
+
 /// The files of a state directory, opened anew for every operation: somebody may have replaced the directory.
 pub(super) struct ObjectFiles {
     root: PathBuf,
@@ -88,17 +94,51 @@ impl ObjectFiles {
         self.directory.remove_file(&place).map_err(|error| cannot("remove", &self.root.join(&path), &error))
     }
 
-    /// All objects of a kind, by namespace and name.
-    pub(super) fn list(&mut self, kind: &GroupVersionKind) -> Result<ObjectListing, StoreError> {
-        let mut listed = ObjectListing::default();
+    /// All objects of a kind, by namespace and name. With objects that take more than so much memory, as [`JsonSize`]
+    /// estimates it, none of the kind is read.
+    pub(super) fn list(&mut self, kind: &GroupVersionKind, memory: usize) -> Result<ObjectListing, StoreError> {
+        let (mut objects, mut left) = (Vec::new(), memory);
+        let mut fits = true;
+        let unreadable = self.each(kind, |object| {
+            let rest = left.checked_sub(JsonSize::of_value(&object).memory);
+            left = rest.unwrap_or_default();
+            fits = rest.is_some();
+            if fits {
+                objects.push(object);
+            }
+            fits
+        })?;
+        if !fits {
+            let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
+            let why = format!("its objects take more than {} MiB of memory; remove some of them", memory >> 20);
+            return Err(self.refused(&directory, &why));
+        }
+        Ok(ObjectListing { objects, unreadable })
+    }
+
+    /// Hands over each object of a kind, by namespace and name, until one is not wanted; gives what is none.
+    fn each(
+        &mut self,
+        kind: &GroupVersionKind,
+        mut visit: impl FnMut(Value) -> bool,
+    ) -> Result<Vec<Unreadable>, StoreError> {
+        let mut unreadable = Vec::new();
         let directory = format!("{OBJECTS}/{}/{}", group(kind), kind.kind);
-        for namespace in self.directories(&directory, &mut listed.unreadable)? {
+        for namespace in self.directories(&directory, &mut unreadable)? {
             let below = format!("{directory}/{namespace}");
-            for (name, found) in self.entries(&below, None, &mut listed.unreadable)? {
-                self.list_one(kind, &namespace, &name, &found, &mut listed);
+            for (name, found) in self.entries(&below, None, &mut unreadable)? {
+                match self.read_one(kind, &namespace, &name, &found) {
+                    Ok(None) => {}
+                    Ok(Some(object)) => {
+                        if !visit(object) {
+                            return Ok(unreadable);
+                        }
+                    }
+                    Err(one) => unreadable.push(one),
+                }
             }
         }
-        Ok(listed)
+        Ok(unreadable)
     }
 
     /// The objects of a kind after the file that `token` names, so many of them at most and within the memory of a page; and
@@ -120,9 +160,14 @@ impl ObjectFiles {
             };
             let below = format!("{directory}/{namespace}");
             for (name, found) in self.entries(&below, after, &mut listed.unreadable)? {
-                self.list_one(kind, &namespace, &name, &found, &mut listed);
-                memory =
-                    listed.objects.last().map_or(memory, |last| memory.saturating_add(JsonSize::of_value(last).memory));
+                match self.read_one(kind, &namespace, &name, &found) {
+                    Ok(None) => {}
+                    Ok(Some(object)) => {
+                        memory = memory.saturating_add(JsonSize::of_value(&object).memory);
+                        listed.objects.push(object);
+                    }
+                    Err(one) => listed.unreadable.push(one),
+                }
                 if listed.objects.len() >= objects as usize || memory > PAGE_MEMORY {
                     return Ok((listed, Some(format!("{namespace}/{name}"))));
                 }
@@ -131,19 +176,19 @@ impl ObjectFiles {
         Ok((listed, None))
     }
 
-    fn list_one(
+    /// The object in an entry of a directory; nothing in one that is not for an object.
+    fn read_one(
         &mut self,
         kind: &GroupVersionKind,
         namespace: &str,
         name: &str,
         found: &Target,
-        listed: &mut ObjectListing,
-    ) {
-        let Some(stem) = name.strip_suffix(".yaml") else { return };
+    ) -> Result<Option<Value>, Unreadable> {
+        let Some(stem) = name.strip_suffix(".yaml") else { return Ok(None) };
         let place = if namespace == "_" { String::new() } else { namespace.to_owned() };
         let key = ObjectReference { kind: kind.clone(), namespace: place, name: stem.to_owned() };
         let object = match found {
-            Target::Missing => return,
+            Target::Missing => return Ok(None),
             Target::Directory(_) => Err("it is a directory, not a file".to_owned()),
             Target::File(file) => self
                 .directory
@@ -152,14 +197,14 @@ impl ObjectFiles {
                 .and_then(|content| parse(&content))
                 .and_then(|object| belongs(object, &key)),
         };
-        match object {
-            Ok(object) => listed.objects.push(object),
-            Err(why) => {
-                let path = format!("{OBJECTS}/{}/{}/{namespace}/{name}", group(kind), kind.kind);
-                let path = self.root.join(path).display().to_string();
-                listed.unreadable.push(Unreadable { path, name: stem.to_owned(), why });
+        object.map(Some).map_err(|mut why| {
+            if let Some((end, _)) = why.char_indices().nth(REASON) {
+                why.truncate(end);
+                why.push('…');
             }
-        }
+            let path = format!("{OBJECTS}/{}/{}/{namespace}/{name}", group(kind), kind.kind);
+            Unreadable { path: self.root.join(path).display().to_string(), name: stem.to_owned(), why }
+        })
     }
 
     /// Every kind that has a directory with something in it, also if none of that can be read.
@@ -209,13 +254,14 @@ impl ObjectFiles {
         Ok((is_there || !odd.is_empty()).then(String::new))
     }
 
-    /// Everything among the objects that is none.
+    /// Everything among the objects that is none. No object is kept longer than it is judged.
     pub(super) fn check(&mut self) -> Result<Vec<Unreadable>, StoreError> {
         let mut unreadable = Vec::new();
         for group in self.directories(OBJECTS, &mut unreadable)? {
             for kind in self.directories(&format!("{OBJECTS}/{group}"), &mut unreadable)? {
                 let group = if group == "core" { String::new() } else { group.clone() };
-                unreadable.extend(self.list(&GroupVersionKind { group, version: String::new(), kind })?.unreadable);
+                let kind = GroupVersionKind { group, version: String::new(), kind };
+                unreadable.extend(self.each(&kind, |_| true)?);
             }
         }
         Ok(unreadable)
@@ -409,6 +455,42 @@ mod tests {
                     .prop_map(|fields| Value::Object(fields.into_iter().collect())),
             ]
         })
+    }
+
+    #[test]
+    fn a_kind_whose_objects_take_too_much_memory_is_not_read_and_the_limit_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let mut files = ObjectFiles::open(root.path()).unwrap();
+        let object = |kind: &str, name: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
+        let mut memory = 0;
+        for (kind, name) in [("Node", "a"), ("Node", "b"), ("Pod", "c")] {
+            let object = object(kind, name);
+            let key = ObjectReference::of(&object).unwrap();
+            files.write(OBJECTS, &key, &text(&key, &object).unwrap()).unwrap();
+            memory += if kind == "Node" { JsonSize::of_value(&object).memory } else { 0 };
+        }
+        let node = GroupVersionKind::new("v1", "Node");
+        assert_eq!(files.list(&node, memory).unwrap().objects, [object("Node", "a"), object("Node", "b")]);
+        let error = files.list(&node, memory - 1).unwrap_err();
+        assert!(matches!(error, StoreError::Refused { .. }), "{error:?}");
+        assert!(
+            error.to_string().contains("objects/core/Node is not used: its objects take more than 0 MiB"),
+            "{error}"
+        );
+        // The other kinds are read, and a check finds nothing wrong with any object.
+        assert_eq!(files.list(&GroupVersionKind::new("v1", "Pod"), memory - 1).unwrap().objects.len(), 1);
+        assert_eq!(files.check().unwrap(), []);
+    }
+
+    #[test]
+    fn the_reason_why_a_file_is_not_used_repeats_little_of_its_text() {
+        let root = tempfile::tempdir().unwrap();
+        let mut files = ObjectFiles::open(root.path()).unwrap();
+        let key = ObjectReference::of(&json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})).unwrap();
+        let name = "é".repeat(100_000);
+        files.write(OBJECTS, &key, &format!("{{apiVersion: v1, kind: Node, metadata: {{name: {name}}}}}\n")).unwrap();
+        let [one]: [Unreadable; 1] = files.check().unwrap().try_into().unwrap();
+        assert!(one.why.chars().count() == REASON + 1 && one.why.ends_with('…'), "{}", one.why.len());
     }
 
     proptest! {

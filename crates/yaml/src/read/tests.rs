@@ -60,6 +60,30 @@ fn an_object_with_items_of_its_own_is_one_object() {
 }
 
 #[test]
+fn documents_that_are_read_whole_keep_their_lists() {
+    for text in ["to: a\nitems: [{to: b}]\n", "items: [{to: b}]\nto: a\n", "kind: List\nto: a\nitems: [{to: b}]\n"] {
+        let mut found = Vec::new();
+        let summary = read_documents(text.as_bytes(), "x.yaml", &Limits::default(), |event| match event {
+            ReadEvent::Object { root, list, .. } => {
+                assert!(list.is_none(), "{text}");
+                found.push((
+                    root.get("to").map(|to| to.raw().to_owned()),
+                    root.get("items").map(|all| all.items().count()),
+                ));
+            }
+            ReadEvent::Problem(problem) => panic!("{text}: {problem:?}"),
+        });
+        assert_eq!(found, [(Some("a".to_owned()), Some(1))], "{text}");
+        assert_eq!(summary, Summary { objects: 1, problems: 0, lists: 0 }, "{text}");
+    }
+    let mut lists = 0;
+    read_documents(&b"- 1\n- 2\n---\n[]\n"[..], "x.yaml", &Limits::default(), |event| {
+        lists += usize::from(matches!(event, ReadEvent::Object { root, .. } if root.is_sequence()));
+    });
+    assert_eq!(lists, 2);
+}
+
+#[test]
 fn an_unusually_long_list_is_read_whole_and_mentioned_once() {
     let limits = Limits { list_items: 2, ..Limits::default() };
     let gist = gist("kind: List\nitems: [{a: 1}, {a: 2}, {a: 3}]\n", &limits);

@@ -82,7 +82,7 @@ fn what_is_replaced_between_a_look_and_the_opening_is_not_read() {
         fs::remove_file(&file).unwrap();
         replace();
         assert!(matches!(directory.read(b"file", 100), Err(ReadError::Refused(_))), "{what}");
-        assert!(!directory.is_unchanged(&root).unwrap(), "{what}");
+        assert!(!directory.is_unchanged(ConfinedDirectory::open(&root).unwrap()).unwrap(), "{what}");
         let _ = fs::remove_file(&file);
     }
     // A directory on the way that becomes a link out of the root.

@@ -4,7 +4,9 @@
 //! What git writes is read to the end of each answer, up to a limit; what it complains about is drained on a thread of its
 //! own, so that neither side ever waits for the other.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +15,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::repository;
 use crate::files::file_tree::printable;
 
 /// Bytes of what git complains about that are kept.
 const COMPLAINTS: u64 = 4096;
 /// Bytes of a line before an object, which repeats what was asked for.
 const LINE: u64 = 64 << 10;
-/// Bytes of the path of a directory within its repository.
-const PREFIX: u64 = 64 << 10;
+/// Bytes of the path of a repository, and of that of a directory within it.
+const PATH: u64 = 64 << 10;
+/// Bytes of memory that git may map: an object in full several times, and the lists of objects of a large repository.
+pub(super) const MEMORY: u64 = 512 << 20;
 
 /// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +61,13 @@ pub(super) enum GitFailure {
 }
 
 impl GitProcess {
-    pub(super) fn start(path: &Path, patience: Duration) -> Result<Self, String> {
+    /// Starts git for the repository that a directory is in.
+    pub(super) fn start(path: &Path, patience: Duration, memory: u64) -> Result<Self, String> {
+        let git_dir = path_of(path, "--absolute-git-dir", patience)?;
+        repository::check(Path::new(OsStr::from_bytes(&git_dir)))?;
         let mut command = git(path);
         command.args(["cat-file", "--batch"]).stdin(Stdio::piped());
-        let running = Running::start(command, patience)?;
+        let running = Running::start(command, patience, memory)?;
         let (input, output) = running.pipes()?;
         let input = input.ok_or("git does not accept input")?;
         Ok(GitProcess { running, input, output: BufReader::new(output) })
@@ -105,17 +113,22 @@ impl GitProcess {
 
 /// The path of a directory within its repository; empty for its root.
 pub(super) fn prefix(path: &Path, patience: Duration) -> Result<Vec<u8>, String> {
-    let mut command = git(path);
-    command.args(["rev-parse", "--show-prefix"]).stdin(Stdio::null());
-    let running = Running::start(command, patience)?;
+    path_of(path, "--show-prefix", patience)
+}
+
+/// A path that git gives for a directory.
+fn path_of(directory: &Path, option: &str, patience: Duration) -> Result<Vec<u8>, String> {
+    let mut command = git(directory);
+    command.args(["rev-parse", option]).stdin(Stdio::null());
+    let running = Running::start(command, patience, MEMORY)?;
     let (_, output) = running.pipes()?;
-    let mut prefix = Vec::new();
-    let read = output.take(PREFIX).read_to_end(&mut prefix);
+    let mut path = Vec::new();
+    let read = output.take(PATH).read_to_end(&mut path);
     if read.is_err() || !running.end().is_ok_and(|status| status.success()) {
         return Err(running.reason());
     }
-    prefix.truncate(prefix.len().saturating_sub(usize::from(prefix.last() == Some(&b'\n'))));
-    Ok(prefix)
+    path.truncate(path.len().saturating_sub(usize::from(path.last() == Some(&b'\n'))));
+    Ok(path)
 }
 
 /// Git in a directory whose repository may be a stranger's: none of the programs that its configuration can name is run,
@@ -135,6 +148,10 @@ fn git(path: &Path) -> Command {
         "protocol.allow=never",
         "gc.auto=0",
         "maintenance.auto=false",
+        // Otherwise packs are mapped as a whole, and a large one does not fit into the memory that git gets.
+        "core.packedGitWindowSize=16m",
+        "core.packedGitLimit=64m",
+        "core.deltaBaseCacheLimit=16m",
     ] {
         command.args(["-c", setting]);
     }
@@ -144,6 +161,23 @@ fn git(path: &Path) -> Command {
     command
 }
 
+/// Limits the memory of git, which reads some objects in full before it says how large they are. Whatever it takes before
+/// the limit is set counts too.
+#[cfg(target_os = "linux")]
+fn limit_memory(child: &Child, memory: u64) -> std::io::Result<()> {
+    use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+    let inherited = getrlimit(Resource::As);
+    let current = Some(inherited.current.map_or(memory, |inherited| inherited.min(memory)));
+    prlimit(Some(Pid::from_child(child)), Resource::As, Rlimit { current, ..inherited })?;
+    Ok(())
+}
+
+/// Other systems cannot limit a process that runs.
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_child: &Child, _memory: u64) -> std::io::Result<()> {
+    Ok(())
+}
+
 /// A child that is ended when nobody needs it any more, or after some time.
 struct Running {
     child: Arc<Mutex<Child>>,
@@ -151,13 +185,19 @@ struct Running {
     complaints: mpsc::Receiver<Vec<u8>>,
     is_late: Arc<AtomicBool>,
     patience: Duration,
+    memory: u64,
     /// Dropping it ends the watch over the time.
     _watched: mpsc::Sender<()>,
 }
 
 impl Running {
-    fn start(mut command: Command, patience: Duration) -> Result<Self, String> {
+    fn start(mut command: Command, patience: Duration, memory: u64) -> Result<Self, String> {
         let mut child = command.spawn().map_err(|error| format!("cannot start git: {error}"))?;
+        if let Err(error) = limit_memory(&child, memory) {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("cannot limit the memory of git: {error}"));
+        }
         let (complain, complaints) = mpsc::channel();
         if let Some(mut stderr) = child.stderr.take() {
             thread::spawn(move || {
@@ -180,7 +220,7 @@ impl Running {
                 }
             }
         });
-        Ok(Running { child, complaints, is_late, patience, _watched: watched })
+        Ok(Running { child, complaints, is_late, patience, memory, _watched: watched })
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
@@ -216,7 +256,13 @@ impl Running {
         let complaints = self.complaints.recv_timeout(self.patience).unwrap_or_default();
         let said = complaints.trim_ascii();
         match (said.is_empty(), status) {
-            (false, _) => said.split(|byte| *byte == b'\n').map(printable).collect::<Vec<_>>().join("; "),
+            (false, _) => {
+                let said = said.split(|byte| *byte == b'\n').map(printable).collect::<Vec<_>>().join("; ");
+                // In git's words: `Out of memory, malloc failed`, `mmap failed: Cannot allocate memory`.
+                let is_full = said.contains("Out of memory") || said.contains("Cannot allocate memory");
+                let limit = format!(" (git may use at most {} MiB)", self.memory >> 20);
+                if is_full { said + &limit } else { said }
+            }
             (true, Ok(status)) => format!("git failed without a message ({status})"),
             (true, Err(error)) => format!("git failed without a message ({error})"),
         }

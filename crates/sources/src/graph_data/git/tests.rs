@@ -218,8 +218,74 @@ fn a_git_that_waits_for_ever_is_ended() {
     fs::remove_file(&head).unwrap();
     mknodat(CWD, &head, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     let patience = Duration::from_millis(200);
-    let error = read_revision(&repository.path(), "HEAD", &Limits::default(), patience).unwrap_err().to_string();
+    let error =
+        read_revision(&repository.path(), "HEAD", &Limits::default(), patience, MEMORY).unwrap_err().to_string();
     assert!(error.contains("git did not finish within 0.2 seconds"), "{error}");
+}
+
+#[test]
+fn a_commit_that_takes_much_memory_ends_git_and_not_more() {
+    let repository = Repository::new();
+    repository.commit();
+    // Git reads a commit as a whole before its directory is known. All of one letter, it takes little room in a repository.
+    let message = vec![b'x'; 64 << 20];
+    let commit = repository.git_with(&["commit-tree", "HEAD^{tree}"], &message);
+    let read = |memory: u64| read_revision(&repository.path(), &commit, &Limits::default(), PATIENCE, memory);
+    let error = read(48 << 20).unwrap_err().to_string();
+    assert!(error.contains("git may use at most 48 MiB"), "{error}");
+    assert_eq!(read(MEMORY).unwrap(), git_revision(&repository.path(), "HEAD", &Limits::default()).unwrap());
+}
+
+#[test]
+fn objects_are_read_from_packs_and_in_other_working_trees() {
+    let repository = Repository::new();
+    repository.write("risks/large.yaml", vec![b'#'; 8 << 20]);
+    repository.commit();
+    repository.write("risks/large.yaml", [vec![b'#'; 8 << 20], b"more".to_vec()].concat());
+    repository.commit();
+    repository.git(&["gc", "-q"]);
+    let all = ["channels/a.yaml", "risks/large.yaml", "risks/r.yaml", "version"];
+    assert_eq!(repository.read("HEAD").unwrap(), all);
+    assert_eq!(repository.read("HEAD~1").unwrap(), all);
+    let tree = tempfile::tempdir().unwrap();
+    let tree = tree.path().join("tree");
+    repository.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+    let inputs = git_revision(&tree, "HEAD", &Limits::default()).unwrap();
+    assert_eq!(inputs.iter().map(|(path, _)| path).collect::<Vec<_>>(), all);
+}
+
+#[test]
+fn objects_of_another_repository_are_not_read() {
+    let secret = Repository::new();
+    secret.write("risks/r.yaml", "secret");
+    secret.commit();
+    let id = secret.git(&["rev-parse", "HEAD"]);
+    for file in ["objects/info/alternates", "objects/info/http-alternates"] {
+        let repository = Repository::new();
+        repository.commit();
+        repository.write(&format!(".git/{file}"), format!("{}\n", secret.path().join(".git/objects").display()));
+        let error = repository.read(&id).unwrap_err();
+        assert!(error.contains(file) && error.contains("names another repository"), "{error}");
+    }
+    let linked = [
+        ("objects", ".git/objects"),
+        ("refs/heads/x", ".git/refs/heads"),
+        ("packed-refs", ".git/HEAD"),
+        ("commondir", ".git"),
+    ];
+    for (file, target) in linked {
+        let repository = Repository::new();
+        repository.commit();
+        let (file, target) = (repository.path().join(".git").join(file), secret.path().join(target));
+        if file.ends_with("commondir") {
+            fs::write(&file, format!("{}\n", target.display())).unwrap();
+        } else {
+            let _ = fs::remove_dir_all(&file);
+            std::os::unix::fs::symlink(target, &file).unwrap();
+        }
+        let error = repository.read(&id).unwrap_err();
+        assert!(error.contains(file.to_str().unwrap()), "{}: {error}", file.display());
+    }
 }
 
 #[test]
