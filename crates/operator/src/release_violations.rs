@@ -1,7 +1,8 @@
 //! Evaluates constraints of the cluster over the objects of releases, for rules that ask what an update would violate.
 //!
 //! Each release is fetched as for an update, and its objects are evaluated as `clearway policy preview` does it, by the
-//! process with limits of its own that also runs before updates. What comes out are the objects that rules and snapshots
+//! process with limits of its own that also runs before updates. All releases are fetched before anything of the cluster is
+//! read or evaluated, so that a registry sees the same requests at the same times whatever constraints the cluster has. What comes out are the objects that rules and snapshots
 //! read ([`ReleaseConstraint::to_object`]): counts and names of objects.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,24 +15,40 @@ use clearway_advice::reproduce;
 use clearway_core::{Digest, ObjectName, Timestamp};
 use clearway_policy::{EnforcementPoint, ObjectKind, enforced_at};
 use clearway_release::{Payload, ReleaseLimits, Selection};
-use clearway_sources::release::{self, Reference, Registries};
+use clearway_sources::release::{self, FetchedRelease, Reference, Registries};
 use clearway_sources::store::{Store, StoreError};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::apply_update::PolicyProgram;
 use crate::apply_update::policies::{ConstraintAnswer, PolicyAnswer, PolicyRequest, evaluate, read_inventory};
+use crate::driver::MemoryPermit;
 use crate::gatekeeper_objects::{self, CONSTRAINTS};
 
 /// Releases that are fetched for one look at the cluster; which ones a graph names is a stranger's choice.
 pub const MAX_RELEASES: usize = 10;
-/// The time to fetch one release and what its objects are evaluated with, and the CPU time to evaluate them. Answers about
-/// objects of the cluster wait for it.
-pub const TIME_LIMIT: Duration = Duration::from_mins(1);
-/// When the process that evaluates is taken for stuck, on a clock.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// The time to fetch all releases of one look. What is not fetched by then is unknown.
+pub const FETCH_TIME: Duration = Duration::from_mins(1);
+/// The CPU time to evaluate the objects of one release.
+pub const CPU_TIME: Duration = Duration::from_mins(1);
+/// The time for one look, with fetching and evaluating all of its releases. Answers about objects of the cluster wait for
+/// it; what is not evaluated by then is unknown.
+pub const ROUND_TIME: Duration = Duration::from_mins(3);
+/// Bytes of the files of all releases of one look, which are kept until all of them are fetched.
+pub const ROUND_BYTES: u64 = 24 << 20;
 
 /// The kind and the name of a constraint.
 type ConstraintKey<'c> = (&'c str, &'c str);
+
+/// A release before its objects are made.
+enum Fetched<'e> {
+    /// The one that the user named.
+    Named(&'e Payload),
+    Files(FetchedRelease),
+}
+
+/// A release, or why it is not known.
+type FetchResult<'e> = Result<Fetched<'e>, UnevaluatedReason>;
 
 /// What was read to evaluate constraints over one release.
 #[derive(Default)]
@@ -54,14 +71,18 @@ pub struct ReleaseEvaluator<'e> {
     /// What the cluster is, as far as manifests ask.
     pub selection: &'e Selection,
     /// How much of a release is read.
-    pub limits: &'e ReleaseLimits,
+    pub limits: ReleaseLimits,
+    /// Bytes of the files of all releases of one look.
+    pub round_bytes: u64,
+    /// Who else needs much memory.
+    pub memory: MemoryPermit,
     /// A release that the user named: it stands for the one of the same version in the graph.
     pub named: Option<&'e Payload>,
     /// What evaluates policies; without it nothing is known.
     pub program: Option<&'e PolicyProgram>,
 }
 
-impl ReleaseEvaluator<'_> {
+impl<'e> ReleaseEvaluator<'e> {
     /// The objects that answer questions about releases, in the order of the questions. Constraints are read with the rights
     /// of the store.
     pub async fn objects<S: Store>(&self, store: &S, asked: &[&ReleaseConstraint]) -> Vec<Value> {
@@ -69,13 +90,11 @@ impl ReleaseEvaluator<'_> {
         for constraint in asked {
             by_release.entry(&constraint.release.payload).or_default().push(constraint);
         }
+        let _round = self.memory.acquire_release_round().await;
+        let end = Instant::now() + ROUND_TIME;
         let mut found = BTreeMap::new();
-        for (number, (_, constraints)) in by_release.into_iter().enumerate() {
-            let evaluated = if number < MAX_RELEASES {
-                self.evaluate_release(store, &constraints).await
-            } else {
-                Err(UnevaluatedReason::TooManyReleases)
-            };
+        for (constraints, release) in self.fetch_all(by_release.into_values()).await {
+            let evaluated = self.evaluate_release(store, &constraints, release, end).await;
             for constraint in constraints {
                 let evaluation = match &evaluated {
                     Ok(evaluations) => evaluations.get(&(constraint.kind.as_str(), constraint.name.as_str())).cloned(),
@@ -117,17 +136,53 @@ impl ReleaseEvaluator<'_> {
         questions.iter().map(answer).collect()
     }
 
+    /// Fetches the releases that constraints are asked about, each list about one release. Nothing here depends on the
+    /// cluster's constraints: it has no store.
+    async fn fetch_all<'c>(
+        &self,
+        asked: impl Iterator<Item = Vec<&'c ReleaseConstraint>>,
+    ) -> Vec<(Vec<&'c ReleaseConstraint>, FetchResult<'e>)> {
+        let end = Instant::now() + FETCH_TIME;
+        let mut bytes_left = self.round_bytes;
+        let mut all = Vec::new();
+        for (number, constraints) in asked.enumerate() {
+            let release = match constraints.first() {
+                _ if self.program.is_none() => Err(UnevaluatedReason::NotConfigured),
+                Some(first) if number < MAX_RELEASES => {
+                    let fetched = tokio::time::timeout_at(end, self.fetch(first, bytes_left)).await;
+                    fetched.unwrap_or(Err(UnevaluatedReason::TimedOut))
+                }
+                _ => Err(UnevaluatedReason::TooManyReleases),
+            };
+            if let Ok(Fetched::Files(fetched)) = &release {
+                let bytes: usize = fetched.files.values().map(Vec::len).sum();
+                bytes_left = bytes_left.saturating_sub(u64::try_from(bytes).unwrap_or(u64::MAX));
+            }
+            all.push((constraints, release));
+        }
+        all
+    }
+
     /// What came of each constraint, by kind and name; all of them are asked about the same release.
     async fn evaluate_release<'c, S: Store>(
         &self,
         store: &S,
         asked: &[&'c ReleaseConstraint],
+        release: FetchResult<'e>,
+        end: Instant,
     ) -> Result<BTreeMap<ConstraintKey<'c>, ReleaseEvaluation>, UnevaluatedReason> {
-        let prepared = tokio::time::timeout(TIME_LIMIT, self.prepare(store, asked)).await;
+        if let Err(reason @ (UnevaluatedReason::NotConfigured | UnevaluatedReason::TooManyReleases)) = release {
+            return Err(reason);
+        }
+        let prepared = tokio::time::timeout_at(end, self.prepare(store, asked, release)).await;
         let Prepared { mut evaluations, wanted, request } = prepared.unwrap_or(Err(UnevaluatedReason::TimedOut))?;
         let (Some(request), Some(program)) = (request, self.program) else { return Ok(evaluations) };
-        let program = PolicyProgram { cpu_time: TIME_LIMIT, timeout: PATIENCE, ..program.clone() };
-        let answer = evaluate(&program, &request).await.map_err(|why| {
+        let timeout = end.saturating_duration_since(Instant::now());
+        let program = PolicyProgram { cpu_time: CPU_TIME, timeout, ..program.clone() };
+        let answer = evaluate(&program, request).await.map_err(|why| {
+            if Instant::now() >= end {
+                return UnevaluatedReason::TimedOut;
+            }
             tracing::debug!(why, "cannot evaluate policies over the objects of a release");
             UnevaluatedReason::NotEvaluated
         })?;
@@ -152,13 +207,8 @@ impl ReleaseEvaluator<'_> {
         &self,
         store: &S,
         asked: &[&'c ReleaseConstraint],
+        release: FetchResult<'e>,
     ) -> Result<Prepared<'c>, UnevaluatedReason> {
-        let Some(first) = asked.first() else { return Ok(Prepared::default()) };
-        if self.program.is_none() {
-            return Err(UnevaluatedReason::NotConfigured);
-        }
-        // First, and whatever constraints the cluster has: which releases are fetched must not tell a registry about them.
-        let objects = self.release_objects(first).await;
         let policies = gatekeeper_objects::read(store).await.map_err(|error| reason(&error))?.unwrap_or_default();
         let mut evaluations = BTreeMap::new();
         let mut wanted = Vec::new();
@@ -175,7 +225,7 @@ impl ReleaseEvaluator<'_> {
         if wanted.is_empty() {
             return Ok(Prepared { evaluations, wanted, request: None });
         }
-        let objects = objects?;
+        let objects = self.make_objects(release?).await?;
         let kinds: BTreeSet<String> = wanted.iter().map(|(kind, _)| kind.to_lowercase()).collect();
         let policies: Vec<Value> = policies.into_iter().filter(|object| is_needed(object, &wanted, &kinds)).collect();
         let mut namespaces = Vec::new();
@@ -189,15 +239,35 @@ impl ReleaseEvaluator<'_> {
     }
 
     /// The objects that an update to the release would apply.
-    async fn release_objects(&self, constraint: &ReleaseConstraint) -> Result<Vec<Value>, UnevaluatedReason> {
+    async fn make_objects(&self, release: Fetched<'e>) -> Result<Vec<Value>, UnevaluatedReason> {
+        let fetched = match release {
+            Fetched::Named(payload) => {
+                let applied = payload.manifests.iter().filter(|manifest| !manifest.deletes());
+                return Ok(applied.map(|manifest| manifest.object.clone()).collect());
+            }
+            Fetched::Files(fetched) => fetched,
+        };
+        let (selection, limits) = (self.selection.clone(), self.limits.clone());
+        let permit = self.memory.acquire().await;
+        // Others may be waiting for this thread.
+        let made = tokio::task::spawn_blocking(move || {
+            // Parsing goes on when the caller is gone, and so does its need for memory.
+            let _permit = permit;
+            let payload = fetched.payload(&selection, &limits).inspect_err(|error| {
+                tracing::debug!(%error, release = %fetched.reference, "cannot read a release for rules");
+            });
+            let applied = payload.ok()?.manifests.into_iter().filter(|manifest| !manifest.deletes());
+            Some(applied.map(|manifest| manifest.object).collect())
+        });
+        made.await.ok().flatten().ok_or(UnevaluatedReason::ReleaseUnreadable)
+    }
+
+    /// Fetches a release within so many bytes.
+    async fn fetch(&self, constraint: &ReleaseConstraint, bytes_left: u64) -> FetchResult<'e> {
         let release = &constraint.release;
         let is_named = |payload: &&Payload| payload.version().without_build() == release.version.without_build();
-        let objects = |payload: &Payload| {
-            let applied = payload.manifests.iter().filter(|manifest| !manifest.deletes());
-            applied.map(|manifest| manifest.object.clone()).collect()
-        };
         if let Some(payload) = self.named.filter(is_named) {
-            return Ok(objects(payload));
+            return Ok(Fetched::Named(payload));
         }
         let Some(registries) = self.registries else { return Err(UnevaluatedReason::NotConfigured) };
         // A directory of this machine is not the graph's to name, and a tag may mean another release tomorrow.
@@ -209,13 +279,20 @@ impl ReleaseEvaluator<'_> {
             return Err(UnevaluatedReason::OtherRegistry);
         }
         let reference = Reference::Image(image);
-        let unreadable = |error: &dyn std::fmt::Display| {
+        if bytes_left == 0 {
+            return Err(UnevaluatedReason::TooManyReleases);
+        }
+        let limits = ReleaseLimits { bytes: self.limits.bytes.min(bytes_left), ..self.limits.clone() };
+        let fetched = release::fetch(&reference, registries, &limits, Some(&digest)).await;
+        fetched.map(Fetched::Files).map_err(|error| {
             tracing::debug!(%error, payload = release.payload, "cannot read a release for rules");
-            UnevaluatedReason::ReleaseUnreadable
-        };
-        let fetched = release::fetch(&reference, registries, self.limits, Some(&digest)).await;
-        let payload = fetched.and_then(|fetched| fetched.payload(self.selection, self.limits));
-        Ok(objects(&payload.map_err(|error| unreadable(&error))?))
+            // It may fit when it is asked about alone.
+            if error.kind() == "too_large" && limits.bytes < self.limits.bytes {
+                UnevaluatedReason::TooManyReleases
+            } else {
+                UnevaluatedReason::ReleaseUnreadable
+            }
+        })
     }
 }
 
@@ -251,51 +328,4 @@ pub(crate) fn registry_host(image: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Read as _, Write as _};
-
-    use clearway_advice::evidence::TargetRelease;
-    use clearway_sources::oci::{Cache, Registry, RegistryOptions};
-
-    use super::*;
-
-    /// The graph chooses the host, so nothing is sent to one that the cluster does not use.
-    #[tokio::test]
-    async fn a_release_is_fetched_only_from_the_registry_that_the_cluster_runs() {
-        let (registry, cache) = (Registry::new(RegistryOptions::default()).unwrap(), Cache::none());
-        let (selection, limits) = (Selection::default(), ReleaseLimits::default());
-        let evaluator = |only_host: &str| ReleaseEvaluator {
-            registries: Some(Registries { registry: &registry, cache: &cache, arch: None }),
-            only_host: Some(only_host.to_owned()),
-            selection: &selection,
-            limits: &limits,
-            named: None,
-            program: None,
-        };
-        // A registry that has nothing.
-        let empty = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let host = empty.local_addr().unwrap().to_string();
-        std::thread::spawn(move || {
-            for stream in empty.incoming() {
-                let mut stream = stream.unwrap();
-                let _ = stream.read(&mut [0; 4096]);
-                let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-            }
-        });
-        let digest = format!("sha256:{}", "0".repeat(64));
-        let constraint = ReleaseConstraint {
-            kind: "RequiredLabels".to_owned(),
-            name: "owner".to_owned(),
-            release: TargetRelease { version: "1.1.0".parse().unwrap(), payload: format!("{host}/platform@{digest}") },
-        };
-        for (running, want) in [
-            (format!("{host}/platform@{digest}"), UnevaluatedReason::ReleaseUnreadable),
-            (format!("registry.example.com/platform@{digest}"), UnevaluatedReason::OtherRegistry),
-            ("/a/directory".to_owned(), UnevaluatedReason::OtherRegistry),
-            (String::new(), UnevaluatedReason::OtherRegistry),
-        ] {
-            let found = evaluator(&registry_host(&running)).release_objects(&constraint).await;
-            assert_eq!(found.unwrap_err(), want, "{running}");
-        }
-    }
-}
+mod tests;

@@ -31,6 +31,7 @@ pub mod codes;
 mod digest;
 mod lint;
 mod manifest;
+mod memory;
 mod metadata;
 mod name;
 mod pack;
@@ -73,10 +74,21 @@ pub struct ReleaseLimits {
     pub objects: usize,
     /// Values in one object, after aliases were followed.
     pub values: usize,
+    /// Bytes of memory that all objects take together, after aliases were followed: what a few bytes of text become is not
+    /// bounded by the bytes of the files. CRDs take about four times their text.
+    pub memory: u64,
 }
 
 impl Default for ReleaseLimits {
     fn default() -> Self {
-        ReleaseLimits { files: 10_000, bytes: 64 << 20, objects: 20_000, values: 1_000_000 }
+        ReleaseLimits { files: 10_000, bytes: 64 << 20, objects: 20_000, values: 1_000_000, memory: 256 << 20 }
+    }
+}
+
+impl ReleaseLimits {
+    /// For a release that only a graph names: which one it is was not decided by the user, so that the operator reads it
+    /// beside all its other work.
+    pub fn of_graph() -> Self {
+        ReleaseLimits { bytes: 24 << 20, values: 200_000, memory: 80 << 20, ..ReleaseLimits::default() }
     }
 }

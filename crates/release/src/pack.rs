@@ -10,10 +10,11 @@ use std::fmt::Write as _;
 use std::io::BufRead;
 
 use clearway_core::{Diagnostic, Digest, ObjectId, Place, Severity};
-use clearway_yaml::ReadEvent;
+use clearway_yaml::{Node, ReadEvent};
 use serde_json::Value;
 
 use super::manifest::{Manifest, annotation};
+use super::memory::ObjectMemory;
 use super::metadata::Metadata;
 use super::{Files, ReleaseLimits, codes, name, read};
 
@@ -43,6 +44,8 @@ pub fn pack<R: BufRead>(
 ) -> Result<PackedRelease, Vec<Diagnostic>> {
     let mut problems = Vec::new();
     let mut objects: Vec<Manifest> = Vec::new();
+    let mut memory = ObjectMemory::new(limits.memory);
+    let mut too_large = None;
     for (file, stream) in streams {
         let base = file.rsplit('/').next().unwrap_or(&file);
         let named = name::read(base).ok().filter(|named| base.starts_with("0000_") && !named.odd);
@@ -51,6 +54,8 @@ pub fn pack<R: BufRead>(
             None => (name::DEFAULT_RUN_LEVEL, component),
         };
         clearway_yaml::read(stream, &file, &read::yaml_limits(limits), |found| match found {
+            ReadEvent::Object { .. } if too_large.is_some() => {}
+            ReadEvent::Object { root, .. } if count_memory(&mut memory, root, &mut too_large) => {}
             ReadEvent::Object { root, source, .. } => match read::object(root, source) {
                 Ok((reference, object)) => {
                     let (id, version) = (reference.id(), reference.kind.version);
@@ -72,6 +77,10 @@ pub fn pack<R: BufRead>(
             ReadEvent::Problem(problem) if problem.severity == Severity::Error => problems.push(problem),
             ReadEvent::Problem(_) => {}
         });
+        if let Some(message) = too_large.take() {
+            problems.push(Diagnostic::new(codes::TOO_MANY, Severity::Error, message));
+            break;
+        }
         if objects.len() > limits.objects {
             let message = format!("there are more than {} objects, the limit of a release", limits.objects);
             problems.push(Diagnostic::new(codes::TOO_MANY, Severity::Error, message));
@@ -104,6 +113,12 @@ pub fn pack<R: BufRead>(
         files.insert(format!("{unique}.yaml"), write(&manifest.object));
     }
     Ok(PackedRelease { files, objects: objects.len() })
+}
+
+/// Counts an object; whether that is too much, and why.
+fn count_memory(memory: &mut ObjectMemory, object: Node<'_>, too_large: &mut Option<String>) -> bool {
+    *too_large = memory.add(object).err();
+    too_large.is_some()
 }
 
 /// The run level and component of an object: what its annotations say, or what is given.

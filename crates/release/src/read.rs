@@ -10,6 +10,7 @@ use clearway_yaml::{Node, ReadEvent, Source};
 use serde_json::Value;
 
 use super::manifest::Manifest;
+use super::memory::ObjectMemory;
 use super::metadata::{Metadata, References};
 use super::select::Selection;
 use super::{Files, ReleaseLimits, SkippedObject, codes, name};
@@ -53,8 +54,11 @@ pub(super) fn read(files: &Files, selection: &Selection, limits: &ReleaseLimits)
         findings: FindingList::new(KEPT_FINDINGS),
     };
     metadata(files, &mut reading);
-    let mut objects = 0;
+    let mut taken = Taken { objects: 0, memory: ObjectMemory::new(limits.memory), is_full: false };
     for (file, content) in files {
+        if taken.is_full {
+            break;
+        }
         if [METADATA, REFERENCES].contains(&file.as_str()) {
             continue;
         }
@@ -68,7 +72,7 @@ pub(super) fn read(files: &Files, selection: &Selection, limits: &ReleaseLimits)
                 if named.odd {
                     reading.add(odd_name(file));
                 }
-                manifests(file, content, &named, selection, limits, &mut objects, &mut reading);
+                manifests(file, content, &named, selection, limits, &mut taken, &mut reading);
             }
             Err(error) => reading.add(in_file(codes::FILE, Severity::Error, &error.to_string(), file)),
         }
@@ -107,6 +111,14 @@ fn metadata(files: &Files, reading: &mut Reading) {
     }
 }
 
+/// What the objects of a release took so far.
+struct Taken {
+    objects: usize,
+    memory: ObjectMemory,
+    /// Whether a limit of the release is exceeded: the release is refused, and the rest of it is not read.
+    is_full: bool,
+}
+
 /// The objects of one file.
 fn manifests(
     file: &str,
@@ -114,19 +126,26 @@ fn manifests(
     named: &name::Named,
     selection: &Selection,
     limits: &ReleaseLimits,
-    objects: &mut usize,
+    taken: &mut Taken,
     reading: &mut Reading,
 ) {
     let template = content.windows(2).any(|pair| pair == b"{{");
     let mut index = 0;
     clearway_yaml::read(content, file, &yaml_limits(limits), |found| match found {
         ReadEvent::Object { root, source, .. } => {
-            *objects += 1;
-            if *objects > limits.objects {
-                if *objects == limits.objects + 1 {
-                    let message = format!("there are more than {} objects in the release", limits.objects);
-                    reading.add(at(codes::TOO_MANY, message, source, root));
-                }
+            if taken.is_full {
+                return;
+            }
+            taken.objects = taken.objects.saturating_add(1);
+            let too_large = if taken.objects > limits.objects {
+                Some(format!("there are more than {} objects in the release", limits.objects))
+            } else {
+                // Before the object is made.
+                taken.memory.add(root).err()
+            };
+            if let Some(message) = too_large {
+                taken.is_full = true;
+                reading.add(at(codes::TOO_MANY, message, source, root));
                 return;
             }
             repeated_keys(root, source, reading);

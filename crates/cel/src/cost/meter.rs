@@ -37,7 +37,13 @@ impl Meter {
         Ok(())
     }
 
-    /// A list or map with so many elements is made.
+    /// One more element is put into a list whose length is not known before; [`Meter::elements`] of none is the list.
+    pub(crate) fn element(&mut self) -> Result<(), ErrorClass> {
+        self.work(1)?;
+        self.memory(ELEMENT_BYTES)
+    }
+
+    /// A list or map with so many elements is made. To be asked before it is, so that none grows beyond the limit.
     pub(crate) fn elements(&mut self, count: usize) -> Result<(), ErrorClass> {
         self.work(count)?;
         self.memory(count.saturating_mul(ELEMENT_BYTES).saturating_add(ELEMENT_BYTES))

@@ -56,17 +56,19 @@ impl<'a> Context<'_, 'a> {
     fn add_lists(&mut self, one: &mut List<'a>, two: &List<'a>) -> Result<List<'a>, ErrorClass> {
         match one.decl().map(|decl| (decl, &decl.kind)) {
             Some((decl, DeclKind::List(_, ListKind::Set))) => {
+                self.meter.elements(one.len())?;
                 let mut elements: Vec<Value<'a>> = one.iter(self.reader).collect();
                 for element in two.iter(self.reader) {
                     self.meter.work(elements.len())?;
                     if !has_native(&elements, &element) {
+                        self.meter.element()?;
                         elements.push(element);
                     }
                 }
-                self.meter.elements(elements.len())?;
                 return Ok(List::TypedOwned(Arc::new(elements), decl));
             }
             Some((decl, DeclKind::List(_, ListKind::Map(keys)))) => {
+                self.meter.elements(one.len())?;
                 let mut elements: Vec<Value<'a>> = one.iter(self.reader).collect();
                 let own = elements.len();
                 for element in two.iter(self.reader) {
@@ -79,10 +81,12 @@ impl<'a> Context<'_, 'a> {
                                 *place = element;
                             }
                         }
-                        None => elements.push(element),
+                        None => {
+                            self.meter.element()?;
+                            elements.push(element);
+                        }
                     }
                 }
-                self.meter.elements(elements.len())?;
                 return Ok(List::TypedOwned(Arc::new(elements), decl));
             }
             _ => {}

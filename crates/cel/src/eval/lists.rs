@@ -69,6 +69,7 @@ impl<'a> Context<'_, 'a> {
                 Ok(Value::list(elements))
             }
             Op::Distinct => {
+                self.meter.elements(0)?;
                 let mut kept: Vec<Value<'a>> = Vec::new();
                 for element in list.iter(self.reader) {
                     let mut seen = Equality::Different;
@@ -85,10 +86,12 @@ impl<'a> Context<'_, 'a> {
                     match seen {
                         Equality::Equal => {}
                         Equality::Unknown => return Ok(Value::Unknown),
-                        _ => kept.push(element),
+                        _ => {
+                            self.meter.element()?;
+                            kept.push(element);
+                        }
                     }
                 }
-                self.meter.elements(kept.len())?;
                 Ok(Value::list(kept))
             }
             Op::IsSorted => {
@@ -202,9 +205,9 @@ impl<'a> Context<'_, 'a> {
         if list.len() != keys.len() {
             return Err(ErrorClass::InvalidArgument);
         }
+        self.meter.elements(list.len().saturating_mul(2))?;
+        self.meter.work(list.len().saturating_mul(20))?;
         let mut pairs: Vec<(Value<'a>, Value<'a>)> = keys.iter(self.reader).zip(list.iter(self.reader)).collect();
-        self.meter.elements(pairs.len().saturating_mul(2))?;
-        self.meter.work(pairs.len().saturating_mul(20))?;
         let Some((first, _)) = pairs.first() else { return Ok(Value::List(list.clone())) };
         let wanted = first.type_name();
         if pairs.iter().any(|(key, _)| matches!(key, Value::Unknown)) {
@@ -266,11 +269,16 @@ impl<'a> Context<'_, 'a> {
             _ => return NO_OVERLOAD,
         };
         let entries = match arguments {
-            [_, key, value] => vec![(key.clone(), value.clone())],
-            [_, Value::Map(more)] => more.entries(self.reader),
+            [_, key, value] => {
+                self.meter.elements(2)?;
+                vec![(key.clone(), value.clone())]
+            }
+            [_, Value::Map(more)] => {
+                self.meter.elements(more.len().saturating_mul(2))?;
+                more.entries(self.reader)
+            }
             _ => return NO_OVERLOAD,
         };
-        self.meter.elements(entries.len().saturating_mul(2))?;
         if Arc::get_mut(&mut map).is_none() {
             self.meter.elements(map.len().saturating_mul(2))?;
         }

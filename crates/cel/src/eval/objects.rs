@@ -53,6 +53,8 @@ impl<'a> Context<'_, 'a> {
         let invalid = ErrorClass::InvalidArgument;
         if let [V::String(text), ..] = arguments {
             self.meter.work(text.len() / 4)?;
+            // URLs and versions keep their parts, and some of them twice.
+            self.meter.memory(text.len().saturating_mul(2))?;
         }
         Ok(match (op, arguments) {
             (Op::Url, [V::String(text)]) => V::Library(L::Url(Arc::new(Url::parse(text).ok_or(invalid)?))),
@@ -119,6 +121,7 @@ impl<'a> Context<'_, 'a> {
     }
 
     fn url_part(&mut self, url: &Url, part: UrlPart) -> Outcome<'a> {
+        self.meter.memory(url.bytes())?;
         Ok(match part {
             UrlPart::Scheme => Value::text(url.scheme.as_str()),
             UrlPart::Host => Value::text(url.host()),
@@ -126,9 +129,10 @@ impl<'a> Context<'_, 'a> {
             UrlPart::Port => Value::text(url.port()),
             UrlPart::EscapedPath => Value::text(url.escaped_path()),
             UrlPart::Query => {
+                // Each parameter is a value, and may be an entry with a name and a list.
+                self.meter.elements(url.parameters().saturating_mul(4))?;
                 let mut map = OwnedMap::default();
                 for (name, values) in url.query() {
-                    self.meter.elements(values.len().saturating_add(2))?;
                     let name = Value::text(name);
                     let values = Value::list(values.into_iter().map(Value::text).collect());
                     map.insert(Key::of(&name).ok_or(ErrorClass::InvalidKey)?, name, values);

@@ -14,7 +14,7 @@ impl<'a> Context<'_, 'a> {
     /// `contains`, `startsWith` and `endsWith`.
     pub(super) fn substring_test(&mut self, op: Op, arguments: &[Value<'a>]) -> Outcome<'a> {
         let [Value::String(text), Value::String(part)] = arguments else { return NO_OVERLOAD };
-        self.meter.work(text.len() / 16)?;
+        self.meter.work(text.len().saturating_add(part.len()) / 16)?;
         Ok(Value::Bool(match op {
             Op::Contains => text.contains(&**part),
             Op::StartsWith => text.starts_with(&**part),
@@ -38,18 +38,41 @@ impl<'a> Context<'_, 'a> {
             compiled = Pattern::compile(source, self.limits)?;
             &compiled
         };
+        if call.op == Op::FindAll {
+            return self.find_all(pattern, text, usize::try_from(most).unwrap_or(usize::MAX));
+        }
         self.meter.work(pattern.work(text.len()))?;
         Ok(match call.op {
             Op::Matches => Value::Bool(pattern.is_match(text)),
-            Op::Find => self.part(text, pattern.find(text).unwrap_or_default())?,
-            _ => {
-                let most = usize::try_from(most).unwrap_or(usize::MAX);
-                let found = pattern.find_all(text, most);
-                self.meter.elements(found.len())?;
-                let parts: Result<Vec<_>, _> = found.into_iter().map(|found| self.part(text, found)).collect();
-                Value::list(parts?)
-            }
+            _ => self.part(text, pattern.find(text).unwrap_or_default())?,
         })
+    }
+
+    /// The first few matches. Each search may read the rest of the text, so each is paid for before it begins.
+    fn find_all(&mut self, pattern: &Pattern, text: &Text<'a>, most: usize) -> Outcome<'a> {
+        self.meter.elements(0)?;
+        let mut parts = Vec::new();
+        let (mut start, mut last_end) = (0, None);
+        while parts.len() < most
+            && let Some(rest) = text.len().checked_sub(start)
+        {
+            self.meter.work(pattern.work(rest))?;
+            let Some(found) = pattern.find_from(text, start) else { break };
+            start = found.end;
+            if found.is_empty() {
+                // It is at the end of the match before it, or is found again from there: go on behind the next character.
+                start = next_character(text, found.end);
+                if last_end == Some(found.end) {
+                    continue;
+                }
+            }
+            // Nothing is found within a character in Go.
+            let Some(part) = text.get(found.clone()) else { continue };
+            last_end = Some(found.end);
+            self.meter.element()?;
+            parts.push(self.part(text, part)?);
+        }
+        Ok(Value::list(parts))
     }
 
     /// A part of a text, borrowed if the text is.
@@ -60,14 +83,17 @@ impl<'a> Context<'_, 'a> {
                 return Ok(Value::String(Text::Borrowed(part)));
             }
         }
-        self.meter.memory(part.len())?;
+        self.meter.memory(part.len().saturating_add(TEXT_BYTES))?;
         Ok(Value::text(part))
     }
 
     pub(super) fn strings(&mut self, op: Op, arguments: &[Value<'a>]) -> Outcome<'a> {
         use Value as V;
-        if let Some(V::String(text)) = arguments.first() {
-            self.meter.work(text.len() / 8)?;
+        // What is searched for is read as well, also when it is longer than the text.
+        for argument in arguments {
+            if let V::String(text) = argument {
+                self.meter.work(text.len() / 8)?;
+            }
         }
         match (op, arguments) {
             (Op::CharAt, [V::String(text), V::Int(at)]) => {
@@ -93,14 +119,23 @@ impl<'a> Context<'_, 'a> {
                 self.check_start(text, *from)?;
                 Ok(V::Int(last_index_of(text, part, *from)?))
             }
-            (Op::LowerAscii, [V::String(text)]) => self.made(text.to_ascii_lowercase()),
-            (Op::UpperAscii, [V::String(text)]) => self.made(text.to_ascii_uppercase()),
+            (Op::LowerAscii, [V::String(text)]) => {
+                self.meter.memory(text.len())?;
+                Ok(V::text(text.to_ascii_lowercase()))
+            }
+            (Op::UpperAscii, [V::String(text)]) => {
+                self.meter.memory(text.len())?;
+                Ok(V::text(text.to_ascii_uppercase()))
+            }
             (Op::Trim, [V::String(text)]) => {
                 // What Go takes for white space.
                 let space = |char: char| char.is_whitespace();
                 self.part(text, text.trim_matches(space))
             }
-            (Op::Reverse, [V::String(text)]) => self.made(text.chars().rev().collect()),
+            (Op::Reverse, [V::String(text)]) => {
+                self.meter.memory(text.len())?;
+                Ok(V::text(text.chars().rev().collect::<String>()))
+            }
             (Op::Quote, [V::String(text)]) => {
                 self.meter.memory(text.len().saturating_mul(2))?;
                 self.made(quote(text))
@@ -122,6 +157,7 @@ impl<'a> Context<'_, 'a> {
             (Op::Join, [V::List(list)]) => self.join(list, ""),
             (Op::Join, [V::List(list), V::String(separator)]) => self.join(list, separator),
             (Op::FormatText, [V::String(text), V::List(list)]) => {
+                self.meter.elements(list.len())?;
                 let values: Vec<V<'a>> = list.iter(self.reader).collect();
                 let (reader, by_specification) = (self.reader, self.by_specification);
                 let mut formatter = Formatter { meter: self.meter, reader, by_specification, unknown: false };
@@ -166,22 +202,25 @@ impl<'a> Context<'_, 'a> {
 
     fn split(&mut self, text: &Text<'a>, separator: &str, most: i64) -> Outcome<'a> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let mut parts: Vec<&str> = Vec::new();
+        self.meter.elements(0)?;
+        let mut parts = Vec::new();
         if separator.is_empty() {
             // Each character by itself; the last part has the rest.
             let mut rest: &str = text;
             while let Some(char) = rest.chars().next().filter(|_| parts.len() < most) {
                 let end = if parts.len().saturating_add(1) == most { rest.len() } else { char.len_utf8() };
                 let (part, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
-                parts.push(part);
+                self.meter.element()?;
+                parts.push(self.part(text, part)?);
                 rest = behind;
             }
         } else {
-            parts.extend(text.splitn(most, separator));
+            for part in text.splitn(most, separator) {
+                self.meter.element()?;
+                parts.push(self.part(text, part)?);
+            }
         }
-        self.meter.elements(parts.len())?;
-        let parts: Result<Vec<_>, _> = parts.into_iter().map(|part| self.part(text, part)).collect();
-        Ok(Value::list(parts?))
+        Ok(Value::list(parts))
     }
 
     fn join(&mut self, list: &crate::value::List<'a>, separator: &str) -> Outcome<'a> {
@@ -202,6 +241,15 @@ impl<'a> Context<'_, 'a> {
         }
         Ok(Value::text(out))
     }
+}
+
+/// What a text takes beside its bytes.
+const TEXT_BYTES: usize = 16;
+
+/// Where the character behind this byte starts; behind the end of the text, one more than its length.
+fn next_character(text: &str, at: usize) -> usize {
+    let next = at.saturating_add(1);
+    (next..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len().max(next))
 }
 
 fn count(text: &str) -> i64 {

@@ -125,6 +125,9 @@ impl<'a> Formatter<'_, 'a> {
             ('o', Value::Int(number)) => write!(out, "{}{:o}", minus(*number), number.unsigned_abs()),
             ('o', Value::Uint(number)) => write!(out, "{number:o}"),
             ('x' | 'X', value) => {
+                if let Value::String(_) | Value::Bytes(_) = value {
+                    self.meter.memory(value_bytes(value).saturating_mul(2))?;
+                }
                 let Some(hex) = hexadecimal(value) else { return wrong };
                 out.push_str(&if clause.letter == 'X' { hex.to_ascii_uppercase() } else { hex });
                 Ok(())
@@ -177,10 +180,10 @@ impl<'a> Formatter<'_, 'a> {
 
     /// `%s`.
     fn plain(&mut self, value: &Value<'a>, out: &mut String, depth: usize) -> Result<(), ErrorClass> {
-        self.meter.work(1)?;
         if depth > 300 {
             return Err(ErrorClass::WorkLimit);
         }
+        self.pay(value)?;
         match value {
             Value::Unknown => self.unknown = true,
             Value::Null => out.push_str("null"),
@@ -236,11 +239,21 @@ impl<'a> Formatter<'_, 'a> {
         self.meter.memory(out.len() / 16)
     }
 
+    /// Pays for a value before it is written: elements of a list may share one large text.
+    fn pay(&mut self, value: &Value<'a>) -> Result<(), ErrorClass> {
+        let bytes = value_bytes(value);
+        self.meter.work((bytes / 8).saturating_add(1))?;
+        self.meter.memory(bytes)
+    }
+
     /// An element of a list or map: Kubernetes writes it as an expression would have it.
     fn element(&mut self, value: &Value<'a>, out: &mut String, depth: usize) -> Result<(), ErrorClass> {
         let depth = depth.saturating_add(1);
         if self.by_specification {
             return self.plain(value, out, depth);
+        }
+        if !matches!(value, Value::List(_) | Value::Map(_)) {
+            self.pay(value)?;
         }
         match value {
             Value::String(text) => out.push_str(&quoted(text)),
@@ -262,6 +275,15 @@ impl<'a> Formatter<'_, 'a> {
     }
 }
 
+/// How many bytes a text or bytes have; others are short, or made of these.
+fn value_bytes(value: &Value<'_>) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
 fn minus(number: i64) -> &'static str {
     if number < 0 { "-" } else { "" }
 }
@@ -278,7 +300,13 @@ fn plain_double(number: f64) -> String {
 }
 
 fn hexadecimal(value: &Value<'_>) -> Option<String> {
-    let bytes = |bytes: &[u8]| bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    let bytes = |bytes: &[u8]| {
+        let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+        for byte in bytes {
+            text.push_str(&format!("{byte:02x}"));
+        }
+        text
+    };
     Some(match value {
         Value::Int(number) => format!("{}{:x}", minus(*number), number.unsigned_abs()),
         Value::Uint(number) => format!("{number:x}"),

@@ -1,5 +1,7 @@
 //! Regular expressions, in the dialect of Go.
 
+use std::ops::Range;
+
 use clearway_schema::GoPattern;
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -25,10 +27,14 @@ impl Pattern {
         Ok(Pattern { regex, states: translated.states })
     }
 
-    /// How much work a match over so many bytes may be.
+    /// How much work one search over so many bytes may be.
+    ///
+    /// Most searches look at each byte once. A pattern can be written so that each byte is looked at in every state, and
+    /// which one it is shows only while it runs, so that every search is taken for the worst. A quarter of states times
+    /// bytes is what Kubernetes' cost allows for patterns without counts: these reach the limit of the cost first.
     pub(crate) fn work(&self, bytes: usize) -> usize {
-        let per_byte = usize::try_from(self.states / 64).unwrap_or(usize::MAX).saturating_add(1);
-        bytes.saturating_add(8).saturating_mul(per_byte) / 8
+        let states = usize::try_from(self.states).unwrap_or(usize::MAX);
+        bytes.saturating_add(8).saturating_mul(states) / 4
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
@@ -40,8 +46,9 @@ impl Pattern {
         self.regex.find(text.as_bytes()).and_then(|found| text.get(found.range()))
     }
 
-    /// The first few matches.
-    pub(crate) fn find_all<'t>(&self, text: &'t str, most: usize) -> Vec<&'t str> {
-        self.regex.find_iter(text.as_bytes()).take(most).filter_map(|found| text.get(found.range())).collect()
+    /// The first match that starts at a byte or behind it. The search may read the text to its end, however short the match
+    /// is.
+    pub(crate) fn find_from(&self, text: &str, start: usize) -> Option<Range<usize>> {
+        self.regex.find_at(text.as_bytes(), start).map(|found| found.range())
     }
 }

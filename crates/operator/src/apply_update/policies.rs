@@ -143,7 +143,7 @@ pub(super) async fn look_at_policies<S: Store>(
         }
     };
     let request = PolicyRequest { policies, objects, namespaces, inventory };
-    match evaluate(program, &request).await {
+    match evaluate(program, request).await {
         Err(why) => view.unseen.push(unseen(why)),
         Ok(answer) => {
             let problems = answer.not_evaluated.into_iter();
@@ -187,8 +187,10 @@ pub(crate) async fn read_inventory<S: Store>(
 }
 
 /// Runs the program; otherwise a sentence without its full stop.
-pub(crate) async fn evaluate(program: &PolicyProgram, request: &PolicyRequest) -> Result<PolicyAnswer, String> {
-    let text = serde_json::to_vec(request).map_err(|error| error.to_string())?;
+pub(crate) async fn evaluate(program: &PolicyProgram, request: PolicyRequest) -> Result<PolicyAnswer, String> {
+    let text = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
+    // The objects take several times the memory of their text, which the process needs now.
+    drop(request);
     let mut command = Command::new(&program.program);
     command
         .args(["policy", "evaluate", "--memory-limit"])

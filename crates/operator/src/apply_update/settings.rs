@@ -12,7 +12,8 @@ use clearway_sources::release::{Key, Registries};
 use clearway_update::task::Veto;
 
 use super::{Pace, PolicyProgram};
-use crate::release_violations::{ReleaseEvaluator, registry_host};
+use crate::driver::MemoryPermit;
+use crate::release_violations::{ROUND_BYTES, ReleaseEvaluator, registry_host};
 
 /// Where the time is read.
 #[derive(Clone)]
@@ -89,12 +90,14 @@ impl Settings {
 
     /// What evaluates policies over releases, for rules that ask about them; `running` is the image of the release that the
     /// cluster runs.
-    pub(crate) fn release_evaluator(&self, running: &str) -> ReleaseEvaluator<'_> {
+    pub(crate) fn release_evaluator(&self, running: &str, memory: MemoryPermit) -> ReleaseEvaluator<'_> {
         ReleaseEvaluator {
             registries: Some(self.registries()),
             only_host: Some(registry_host(running)),
             selection: &self.selection,
-            limits: &self.limits,
+            limits: ReleaseLimits::of_graph(),
+            round_bytes: ROUND_BYTES,
+            memory,
             named: None,
             program: self.policies.as_ref(),
         }

@@ -179,7 +179,7 @@ async fn read_objects<S: Store>(
     tools: &Tools<S>,
     key: &ObjectReference,
 ) -> ObjectRecords {
-    let _permit = tools.memory.acquire().await;
+    let permit = tools.memory.acquire().await;
     let at = (tools.clock)();
     let heartbeat = tools.heartbeat.clone();
     let busy = move || heartbeat.begin("the evaluation of rules about objects", Instant::now());
@@ -187,10 +187,12 @@ async fn read_objects<S: Store>(
     let is_about_release = |(question, _): &(ObjectQuestion, u64)| question.release_constraint().is_some();
     let (about_releases, questions): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_about_release);
     let mut records = object_answers(&tools.evidence, questions, &limits, tools.clock, CLUSTER, busy).await;
+    // A registry may take its time, and everything else that needs memory would wait for it.
+    drop(permit);
     if !about_releases.is_empty() {
         let object = tools.store.get(key).await.ok().flatten();
         let running = object.as_ref().and_then(|object| object.pointer("/status/desired/image")?.as_str());
-        let evaluator = tools.apply_update.release_evaluator(running.unwrap_or_default());
+        let evaluator = tools.apply_update.release_evaluator(running.unwrap_or_default(), tools.memory.clone());
         records.extend(evaluator.answers(&tools.evidence, &about_releases, at, CLUSTER).await);
     }
     ObjectRecords { at, records }
@@ -242,6 +244,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
+    use clearway_advice::evidence::{ReleaseConstraint, TargetRelease};
     use clearway_core::Timestamp;
     use clearway_sources::http::HttpOptions;
     use clearway_sources::oci::{Cache, Registry, RegistryOptions};
@@ -254,6 +257,7 @@ mod tests {
     use crate::apply_update;
     use crate::driver::MemoryPermit;
     use crate::heartbeat::Heartbeat;
+    use crate::release_violations::ReleaseEvaluator;
 
     /// Counts the lines of a log.
     struct Lines(Arc<AtomicUsize>);
@@ -280,12 +284,9 @@ mod tests {
         fn exit(&self, _: &Id) {}
     }
 
-    /// The limits of hostile publishers of several add-ons do not add up: their objects are read one after the other.
-    #[tokio::test(start_paused = true)]
-    async fn objects_for_rules_are_read_only_with_the_permit() {
-        let directory = tempfile::tempdir().unwrap();
-        let state = StateDirectory::open(directory.path()).unwrap();
-        let tools = Tools {
+    fn tools(directory: &std::path::Path) -> Tools<StateDirectory> {
+        let state = StateDirectory::open(directory).unwrap();
+        Tools {
             store: state.clone(),
             evidence: state.clone(),
             updates: state,
@@ -299,7 +300,14 @@ mod tests {
             clock: || Timestamp::EPOCH,
             heartbeat: Heartbeat::default(),
             memory: MemoryPermit::default(),
-        };
+        }
+    }
+
+    /// The limits of hostile publishers of several add-ons do not add up: their objects are read one after the other.
+    #[tokio::test(start_paused = true)]
+    async fn objects_for_rules_are_read_only_with_the_permit() {
+        let directory = tempfile::tempdir().unwrap();
+        let tools = tools(directory.path());
         let key = ObjectReference::cluster_scoped(crate::driver::definitions(), "any");
         let held = tools.memory.acquire().await;
         let mut waiting = std::pin::pin!(read_objects(Vec::new(), &tools, &key));
@@ -308,6 +316,31 @@ mod tests {
         drop(held);
         assert_eq!(waiting.await.at, Timestamp::EPOCH);
         assert!(tools.memory.acquire().await.is_some(), "the permit was returned");
+    }
+
+    /// A registry that does not answer delays only what waits for its releases.
+    #[tokio::test]
+    async fn the_permit_is_free_while_a_registry_is_asked() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let image = format!("{}/platform@sha256:{}", silent.local_addr().unwrap(), "0".repeat(64));
+        let directory = tempfile::tempdir().unwrap();
+        let mut tools = tools(directory.path());
+        tools.apply_update.policies = Some(apply_update::PolicyProgram::new("/none".into()));
+        let release = TargetRelease { version: "1.1.0".parse().unwrap(), payload: image };
+        let constraint = ReleaseConstraint { kind: "RequiredLabels".to_owned(), name: "owner".to_owned(), release };
+        let evaluator =
+            ReleaseEvaluator { only_host: None, ..tools.apply_update.release_evaluator("", tools.memory.clone()) };
+        let asked = [&constraint];
+        let fetching = evaluator.objects(&tools.evidence, &asked);
+        let others = async {
+            let connection = silent.accept().await.unwrap();
+            assert!(tools.memory.acquire().await.is_some());
+            drop(connection);
+        };
+        tokio::select! {
+            _ = fetching => panic!("the registry did not answer"),
+            done = tokio::time::timeout(clearway_testbed::IN_TIME, others) => done.unwrap(),
+        }
     }
 
     /// U8: the status says that the rest is in the log, so it must be.

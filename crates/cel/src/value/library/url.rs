@@ -117,6 +117,17 @@ impl Url {
         if self.path == b"*" { "*".to_owned() } else { usual }
     }
 
+    /// How many bytes its largest part may have.
+    pub(crate) fn bytes(&self) -> usize {
+        let path = self.path.len().saturating_mul(3).max(self.raw_path.len());
+        path.max(self.query.len()).max(self.host.len()).max(self.scheme.len())
+    }
+
+    /// How many parameters it may have.
+    pub(crate) fn parameters(&self) -> usize {
+        self.query.split('&').filter(|part| !part.is_empty()).count()
+    }
+
     /// The parameters in the order of their names; those that cannot be read are left out.
     pub(crate) fn query(&self) -> Vec<(String, Vec<String>)> {
         let mut found: std::collections::BTreeMap<String, Vec<String>> = std::collections::BTreeMap::new();

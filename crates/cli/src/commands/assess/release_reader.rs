@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clearway_core::Arch;
 use clearway_operator::apply_update::PolicyProgram;
+use clearway_operator::driver::MemoryPermit;
 use clearway_operator::release_violations::ReleaseEvaluator;
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::oci::{Cache, Registry};
@@ -21,8 +22,10 @@ pub(crate) struct ReleaseReader {
     /// The release that the user named.
     named: Option<Payload>,
     selection: Selection,
-    limits: ReleaseLimits,
 }
+
+/// Bytes of the files of all releases that rules of one assessment ask about.
+const ROUND_BYTES: u64 = 96 << 20;
 
 struct Access {
     registry: Registry,
@@ -58,7 +61,9 @@ impl ReleaseReader {
             // The user chose the graph, and sees what happens.
             only_host: None,
             selection: &self.selection,
-            limits: &self.limits,
+            limits: ReleaseLimits::of_graph(),
+            round_bytes: ROUND_BYTES,
+            memory: MemoryPermit::default(),
             named: self.named.as_ref(),
             program: self.access.as_ref().map(|access| &access.program),
         }

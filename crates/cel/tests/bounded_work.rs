@@ -1,0 +1,141 @@
+//! What an expression makes and searches is paid for before it happens, so that a budget bounds time and memory. Work is
+//! counted here, and not time: it is the same on every machine.
+
+use clearway_cel::{Bindings, Budget, Environment, ErrorClass, Evaluation, Limits, Outcome, Program};
+use serde_json::{Value, json};
+
+/// Evaluates an expression over `object`, and hands on what came out.
+fn evaluate<T>(expression: &str, object: &Value, budget: Budget, look: impl FnOnce(&Evaluation<'_>) -> T) -> T {
+    let environment = Environment::resource_rule();
+    let program = Program::compile(expression, &environment, &Limits::default()).unwrap();
+    look(&program.evaluate(Bindings::new().with("object", object), &budget))
+}
+
+/// The class of the error, and the work that was done before it.
+fn ended(expression: &str, object: &Value, budget: Budget) -> (Option<ErrorClass>, u64) {
+    evaluate(expression, object, budget, |evaluation| {
+        let class = match &evaluation.outcome {
+            Outcome::Error(error) => Some(error.class),
+            _ => None,
+        };
+        (class, evaluation.work)
+    })
+}
+
+fn is_true(expression: &str, object: &Value) -> bool {
+    evaluate(expression, object, Budget::default(), |evaluation| evaluation.outcome.as_bool() == Some(true))
+}
+
+fn with_text(text: String) -> Value {
+    json!({ "text": text })
+}
+
+/// Every match of this one looks for the end of the text first.
+#[test]
+fn each_search_of_find_all_is_paid_for() {
+    const EXPRESSION: &str = "object.text.findAll('.*[^A-Z]|[A-Z]').size() == 1";
+    let work = |length: usize| ended(EXPRESSION, &with_text("A".repeat(length)), Budget::default());
+    let ((small_class, small), (large_class, large)) = (work(500), work(2_000));
+    assert_eq!((small_class, large_class), (None, None));
+    assert!(large > small * 12, "four times the text takes sixteen times the work: {small}, {large}");
+    let budget = Budget { work: 2_000_000, ..Budget::default() };
+    let (class, used) = ended(EXPRESSION, &with_text("A".repeat(20_000)), budget);
+    assert_eq!(class, Some(ErrorClass::WorkLimit));
+    assert!(used <= budget.work, "{used}");
+}
+
+/// A pattern may keep so many states at once that each byte is looked at in each of them.
+#[test]
+fn a_search_is_paid_for_by_the_states_of_its_pattern() {
+    let object = with_text("ab".repeat(500));
+    let (class, work) = ended("object.text.matches('a[ab]{800}c')", &object, Budget::default());
+    assert_eq!(class, None);
+    assert!(work >= 1_000 * 800 / 4, "{work}");
+    let budget = Budget { work: 100_000, ..Budget::default() };
+    for call in ["matches('a[ab]{800}c')", "find('a[ab]{800}c') == ''", "findAll('a[ab]{800}c').size() == 0"] {
+        let (class, _) = ended(&format!("object.text.{call}"), &object, budget);
+        assert_eq!(class, Some(ErrorClass::WorkLimit), "{call}");
+    }
+}
+
+#[test]
+fn ordinary_searches_stay_within_the_budget() {
+    let names: Vec<String> = (0..1_000).map(|number| format!("{number:03}-{}", "n".repeat(59))).collect();
+    let object = json!({ "names": names, "text": "key-1=value-1,key-2=value-2,".repeat(100) });
+    let budget = Budget { work: 10_000_000, ..Budget::default() };
+    for expression in [
+        "object.names.all(name, name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))",
+        "object.text.findAll('[a-z]+-[0-9]+').size() == 400",
+        "object.text.split(',').size() == 201",
+    ] {
+        assert_eq!(ended(expression, &object, budget).0, None, "{expression}");
+        assert!(is_true(expression, &object), "{expression}");
+    }
+}
+
+/// As Go finds them: nothing within a character, and nothing empty at the end of another match.
+#[test]
+fn find_all_finds_what_go_finds() {
+    let object = with_text(String::new());
+    for expression in [
+        "'baab'.findAll('a*') == ['', 'aa', '']",
+        "'aéb'.findAll('') == ['', '', '', '']",
+        "'aéb'.findAll('', 3) == ['', '', '']",
+        "'é'.findAll('.') == ['é']",
+        "'a1b22'.findAll('[0-9]+') == ['1', '22']",
+        "'a1b22'.findAll('[0-9]+', 1) == ['1']",
+        "'a1b22'.findAll('[0-9]+', 0) == []",
+        "'ab ab'.findAll('\\\\bab') == ['ab', 'ab']",
+        "'aab'.findAll('^a') == ['a']",
+        "''.findAll('x*') == ['']",
+        "''.findAll('x') == []",
+    ] {
+        assert!(is_true(expression, &object), "{expression}");
+    }
+}
+
+/// Lists stop growing at the limit of memory. Each element of a list is one unit of work, so that the work tells how many
+/// were made.
+#[test]
+fn lists_of_parts_end_at_the_limit_of_memory() {
+    const ELEMENTS: u64 = 100;
+    const TEXT: u64 = 80_000;
+    let budget = Budget { memory: ELEMENTS * 48, work: u64::MAX, ..Budget::default() };
+    let object = with_text("a,".repeat(40_000));
+    for call in ["split('')", "split(',')", "split('a', 30000)"] {
+        let (class, work) = ended(&format!("object.text.{call}.size() > 0"), &object, budget);
+        assert_eq!(class, Some(ErrorClass::MemoryLimit), "{call}");
+        assert!(work < TEXT / 8 + ELEMENTS + 50, "{call}: {work}");
+    }
+    for pattern in ["", "a"] {
+        let (class, work) = ended(&format!("object.text.findAll('{pattern}').size() > 0"), &object, budget);
+        assert_eq!(class, Some(ErrorClass::MemoryLimit), "findAll {pattern}");
+        let states = 1 + u64::try_from(pattern.len()).unwrap();
+        assert!(work < (ELEMENTS + 2) * (TEXT + 8) * states / 4 + 100, "findAll {pattern}: {work}");
+    }
+}
+
+#[test]
+fn formatted_texts_end_at_the_limit_of_memory() {
+    const LENGTH: u64 = 10_000;
+    let object = json!({ "list": vec!["a".repeat(10_000); 200] });
+    let budget = Budget { memory: 5 * LENGTH, ..Budget::default() };
+    for expression in ["'%s'.format([object.list]) == ''", "'%s'.format([{'a': object.list}]) == ''"] {
+        let (class, work) = ended(expression, &object, budget);
+        assert_eq!(class, Some(ErrorClass::MemoryLimit), "{expression}");
+        assert!(work < 6 * (LENGTH / 8) + 50, "{expression}: {work}");
+    }
+    let (class, _) = ended("'%x'.format([object.list[0]]) == ''", &object, Budget { memory: LENGTH, ..budget });
+    assert_eq!(class, Some(ErrorClass::MemoryLimit));
+}
+
+/// What is searched for is read too, also in a short text.
+#[test]
+fn long_texts_to_search_for_are_paid_for() {
+    let object = with_text("ab".repeat(40_000));
+    for call in ["split(object.text).size() == 1", "replace(object.text, '') == 'a'", "contains(object.text)"] {
+        let (class, work) = ended(&format!("'a'.{call}"), &object, Budget::default());
+        assert_eq!(class, None, "{call}");
+        assert!(work >= 80_000 / 16, "{call}: {work}");
+    }
+}
