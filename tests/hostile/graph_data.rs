@@ -18,32 +18,46 @@ use crate::program::{COMMAND, Service, run, shortened};
 /// What an attack puts into graph-data, and what becomes of it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Attack {
+pub(crate) struct Attack {
     /// What somebody tries.
-    title: String,
+    pub(crate) title: String,
     /// Files beside the good ones, or in place of one.
-    files: BTreeMap<String, Content>,
+    pub(crate) files: BTreeMap<String, Content>,
     /// The revision is refused, and this is said.
-    refused: Option<String>,
+    pub(crate) refused: Option<String>,
     /// It is published, and the update to 1.1.0 is not judged, saying this.
-    unknown: Option<String>,
+    pub(crate) unknown: Option<String>,
     /// It is published, and the risk on the update to 1.1.0 applies.
     #[serde(default)]
-    applies: bool,
+    pub(crate) applies: bool,
     /// It is published, and the update to 1.1.0 is not offered.
     #[serde(default)]
-    closed: bool,
+    pub(crate) closed: bool,
     /// It is published, and nothing comes of it.
     #[serde(default)]
-    harmless: bool,
+    pub(crate) harmless: bool,
     /// A text that must not be on any terminal, log or answer.
-    never: Option<String>,
+    pub(crate) never: Option<String>,
 }
 
 impl Attack {
     /// Whether all of it is files, which every source can hold.
     fn is_of_files(&self) -> bool {
         self.files.values().all(|content| content.bytes().is_some())
+    }
+
+    /// Fails unless this is what is advised about the update to 1.1.0.
+    pub(crate) fn judges(&self, what: &str, touched: Option<(String, String)>) {
+        let text = format!("{what}: {touched:?}");
+        match (&self.unknown, touched) {
+            (Some(words), Some((status, message))) => {
+                assert!(status == "Unknown" && message.contains(words), "{text}");
+            }
+            (None, Some((status, _))) if self.applies => assert_eq!(status, "False", "{text}"),
+            (None, None) => assert!(self.closed, "{text}"),
+            (None, Some((status, _))) => assert!(self.harmless && status == "True", "{text}"),
+            (Some(_), None) => panic!("{text}"),
+        }
     }
 }
 
@@ -166,17 +180,7 @@ fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&s
         let advice = |version: &str| evidence::advice(&assessed, version);
         let status = |version: &str| advice(version).map(|(status, _)| status);
         assert_eq!(status("1.2.0").as_deref(), Some("True"), "{what}: the other update: {}", shortened(&assessed.text));
-        let touched = advice("1.1.0");
-        let text = format!("{what}: {touched:?}");
-        match (&attack.unknown, touched) {
-            (Some(words), Some((status, message))) => {
-                assert!(status == "Unknown" && message.contains(words), "{text}");
-            }
-            (None, Some((status, _))) if attack.applies => assert_eq!(status, "False", "{text}"),
-            (None, None) => assert!(attack.closed, "{text}"),
-            (None, Some((status, _))) => assert!(attack.harmless && status == "True", "{text}"),
-            (Some(_), None) => panic!("{text}"),
-        }
+        attack.judges(&what, advice("1.1.0"));
     }
 }
 

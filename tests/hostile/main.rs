@@ -14,6 +14,7 @@ mod attack;
 mod catalogs;
 mod console;
 mod evidence;
+mod graph_answers;
 mod graph_data;
 mod memory;
 mod metrics;

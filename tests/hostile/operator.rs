@@ -123,9 +123,15 @@ impl Operator {
         self.service.signal();
     }
 
-    /// Waits until it has ended, however it did.
-    pub(crate) fn ended(mut self) {
+    /// How long it has computed to reconcile objects and evaluate rules.
+    pub(crate) fn computing_time(&self) -> Duration {
+        self.service.computing_time("reconciler")
+    }
+
+    /// Waits until it has ended: its exit code.
+    pub(crate) fn ended(mut self) -> Option<i32> {
         self.service.wait();
+        self.service.code()
     }
 
     /// Ends it, and looks through all that it wrote.

@@ -1,7 +1,8 @@
 //! The program under attack: commands that end, and services that do not, with the memory they take.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -82,6 +83,16 @@ fn memory(child: &Child) -> Option<u64> {
     mark.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
+/// What a path of a service answers, with its head.
+pub(crate) fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(IN_TIME)).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
 /// A service at work, and what it logs.
 pub(crate) struct Service {
     child: Child,
@@ -143,8 +154,26 @@ impl Service {
 
     /// Sends what a machine sends that shuts down.
     pub(crate) fn signal(&self) {
-        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        kill_process(pid, Signal::TERM).unwrap();
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+    }
+
+    /// Sends two signals at one moment: the process is stopped meanwhile, so that it cannot end in between.
+    pub(crate) fn signal_twice(&self) {
+        for signal in [Signal::STOP, Signal::TERM, Signal::INT, Signal::CONT] {
+            kill_process(Pid::from_child(&self.child), signal).unwrap();
+        }
+    }
+
+    /// How long threads whose names begin so have computed.
+    pub(crate) fn computing_time(&self, threads: &str) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let nanoseconds = tasks.filter_map(Result::ok).filter_map(|task| {
+            // A thread may end meanwhile.
+            let name = fs::read_to_string(task.path().join("comm")).ok()?;
+            let scheduled = fs::read_to_string(task.path().join("schedstat")).ok()?;
+            if name.starts_with(threads) { scheduled.split(' ').next()?.parse::<u64>().ok() } else { None }
+        });
+        Duration::from_nanos(nanoseconds.sum())
     }
 
     /// Waits until it has ended.
@@ -154,6 +183,11 @@ impl Service {
             assert!(begin.elapsed() < IN_TIME, "a signal does not end it");
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// The exit code of one that has ended; none if a signal ended it.
+    pub(crate) fn code(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
     }
 
     /// Ends it by a signal, as a machine does that shuts down: it kept within its memory, and ends well.

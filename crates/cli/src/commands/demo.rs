@@ -29,12 +29,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::ValueEnum as _;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{Demo, Scenario};
 use crate::exit::Exit;
 use crate::output;
 use crate::runtime;
+use crate::signals::stop_signal;
 use browser::Browser;
 use keyboard::Keyboard;
 use narration::Narrator;
@@ -42,6 +42,8 @@ use stage::Stage;
 
 /// The question of the product.
 const QUESTION: &str = "Is this update safe for this cluster, and why?";
+/// The last line after a signal.
+const STOPPED: &str = "\nThe demo has stopped.";
 
 /// Runs the demo.
 pub(crate) fn run(options: &Demo) -> Result<Exit> {
@@ -50,11 +52,8 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
         return Ok(Exit::Yes);
     }
     let runtime = runtime::with_workers(1)?;
-    // From here on a signal is heard, so nothing that is made below stays behind.
-    let (mut interrupt, mut terminate) = {
-        let _inside = runtime.enter();
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
-    };
+    // From here on a signal is heard, so nothing that is made below stays behind; a second one ends the demo at once.
+    let stop = stop_signal()?;
     let scratch = if options.output_dir.is_some() {
         None
     } else {
@@ -73,11 +72,15 @@ pub(crate) fn run(options: &Demo) -> Result<Exit> {
             Scenario::Story => story::setting()?,
             Scenario::Outage | Scenario::Publish | Scenario::Update => platform::setting(platform::FAST_DISKS),
         };
-        let mut stage = Stage::open(directory, setting).await?;
+        let mut stop = std::pin::pin!(stop);
+        let opened = tokio::select! {
+            opened = Stage::open(directory, setting) => Some(opened?),
+            () = &mut stop => None,
+        };
+        let Some(mut stage) = opened else { return narrator.lines(STOPPED) };
         let outcome = tokio::select! {
             outcome = show(&mut stage, &mut narrator, options) => outcome,
-            _ = interrupt.recv() => narrator.lines("\nThe demo has stopped."),
-            _ = terminate.recv() => narrator.lines("\nThe demo has stopped."),
+            () = &mut stop => narrator.lines(STOPPED),
         };
         stage.close().await;
         outcome

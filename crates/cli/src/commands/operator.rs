@@ -164,6 +164,7 @@ where
 {
     let (shown, watched) = watch::channel(BTreeMap::new());
     let health = Arc::new(Health { watched, leads: AtomicBool::new(false), heartbeat: Heartbeat::default() });
+    let mut stop = std::pin::pin!(stop_signal()?);
     let listeners = Listeners::start(options, &health, guard)?;
     let memory = MemoryPermit::default();
     let reports = |health: Arc<Health>| OperatorReports {
@@ -195,7 +196,6 @@ where
     };
     let terms = lease_terms(options)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
-    let mut stop = std::pin::pin!(stop_signal()?);
     loop {
         tokio::select! {
             () = candidate.acquire() => {}

@@ -52,10 +52,10 @@ pub(super) async fn run(options: &Operator, class: &str) -> Result<Exit> {
     gateway_status::check_class(&own, class).await?;
     let guard = options.metrics_authentication.then(|| ClusterGuard::new(own.cluster().clone()));
     let counters = Arc::new(Counters::default());
+    let mut stop = std::pin::pin!(stop_signal()?);
     let listeners = Listeners::start(options, &Arc::new(Health(counters.clone())), guard)?;
     let terms = lease_terms(options)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
-    let mut stop = std::pin::pin!(stop_signal()?);
     let refused = loop {
         tokio::select! {
             () = candidate.acquire() => {}

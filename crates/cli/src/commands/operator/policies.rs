@@ -63,6 +63,7 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     let (not_ready, shown) = watch::channel(Some("looking for Gatekeeper".to_owned()));
     let (stop, stops) = watch::channel(false);
     let health = Health { not_ready: shown, stops: stops.clone(), metrics: Arc::clone(&metrics) };
+    let signaled = stop_signal()?;
     let listeners = Listeners::start(options, &Arc::new(health), guard)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), lease_terms(options)?, clock::now);
     let (leading, leads) = watch::channel(false);
@@ -88,7 +89,7 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     let ended = tokio::select! {
         () = lead => None,
         ended = &mut work => Some(ended),
-        () = stop_signal()? => None,
+        () = signaled => None,
     };
     tracing::info!("stopping; another signal exits immediately");
     stop.send_replace(true);

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -46,10 +47,25 @@ impl Running {
         }
     }
 
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for the end: its exit code.
+    fn code(&mut self) -> Option<i32> {
+        let closed = loop {
+            match self.lines.recv_timeout(BOUND) {
+                Ok(_) => {}
+                Err(end) => break end,
+            }
+        };
+        assert_eq!(closed, RecvTimeoutError::Disconnected, "it does not end");
+        self.child.wait().unwrap().code()
+    }
+
     /// Sends a signal, and waits for the end: its exit code.
     pub(super) fn end(&mut self, signal: Signal) -> Option<i32> {
-        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
+        self.signal(signal);
         self.line_with("The demo has stopped.");
         assert!(self.lines.recv_timeout(BOUND).is_err(), "that was the last line");
         self.child.wait().unwrap().code()
@@ -86,6 +102,38 @@ fn ctrl_c_ends_an_update_half_way() {
 #[test]
 fn a_demo_that_stays_ends_when_it_is_told_to() {
     ended("tour", "Ctrl-C stops the demo", Signal::TERM);
+}
+
+/// While somebody holds the lock of the state directory, the demo cannot end in order: it waits for it.
+#[test]
+fn a_second_signal_ends_a_demo_that_cannot_stop() {
+    let place = Place::new();
+    let mut demo = Running::start(&place, &["tour", "--output-dir", "kept"]);
+    demo.line_with("Ctrl-C stops the demo");
+    let lock = fs::File::open(place.path().join("kept/state/lock")).unwrap();
+    lock.lock().unwrap();
+    demo.signal(Signal::TERM);
+    demo.line_with("The demo has stopped.");
+    demo.signal(Signal::TERM);
+    assert_eq!(demo.code(), Some(3));
+}
+
+/// A pipe in place of a file that it writes: it waits for a reader, before anything is at work.
+#[test]
+fn a_second_signal_ends_a_demo_that_does_not_start() {
+    let place = Place::new();
+    let (cluster, graph_data) = (place.path().join("kept/cluster"), place.path().join("kept/graph-data"));
+    fs::create_dir_all(&cluster).unwrap();
+    mknodat(CWD, cluster.join("series.snap"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let mut demo = Running::start(&place, &["tour", "--output-dir", "kept"]);
+    let begin = Instant::now();
+    while !graph_data.exists() {
+        assert!(begin.elapsed() < BOUND, "it does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    demo.signal(Signal::TERM);
+    demo.signal(Signal::INT);
+    assert_eq!(demo.code(), Some(3));
 }
 
 #[test]

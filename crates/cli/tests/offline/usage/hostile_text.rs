@@ -77,6 +77,131 @@ fn furnish(place: &Path) {
              \x20 conditionalUpdates: [{{release: {{version: 1.0.1, image: p, url: {json}}}, risks: [{{name: R, url: {json}, message: {json}, matchingRules: [{{type: Always}}]}}], conditions: [{condition}]}}]\n"
         ),
     );
+    for (path, text) in TEMPLATES {
+        write(path, &text.replace("HOSTILE", &json));
+    }
+}
+
+/// Files of bundles, Gateways, policies, catalogues, releases, snapshots and tests; `HOSTILE` is the text, quoted.
+const TEMPLATES: [(&str, &str); 13] = [
+    ("crds.yaml", CRD),
+    (
+        "thing.yaml",
+        "{apiVersion: a.io/v1, kind: Thing, metadata: {name: HOSTILE, namespace: HOSTILE}, spec: {HOSTILE: HOSTILE}}\n",
+    ),
+    (
+        "gateway.yaml",
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: HOSTILE, namespace: HOSTILE}\n\
+         spec: {gatewayClassName: HOSTILE, listeners: [{name: HOSTILE, protocol: HOSTILE, port: 80, hostname: HOSTILE}]}\n\
+         ---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: HOSTILE, namespace: HOSTILE}\n\
+         spec: {parentRefs: [{name: HOSTILE}], hostnames: [HOSTILE], rules: [{backendRefs: [{name: HOSTILE, port: 80}]}]}\n",
+    ),
+    (
+        "policies/template.yaml",
+        "apiVersion: templates.gatekeeper.sh/v1\nkind: ConstraintTemplate\nmetadata: {name: odd}\n\
+         spec:\n  crd: {spec: {names: {kind: Odd}}}\n  targets:\n  - target: admission.k8s.gatekeeper.sh\n    rego: |\n      \
+         package odd\n      violation[{\"msg\": msg}] { msg := input.review.object.metadata.annotations.note }\n",
+    ),
+    (
+        "policies/constraint.yaml",
+        "apiVersion: constraints.gatekeeper.sh/v1beta1\nkind: Odd\nmetadata: {name: odd, annotations: {HOSTILE: HOSTILE}}\n\
+         spec: {match: {kinds: [{apiGroups: [''], kinds: [ConfigMap]}]}}\n",
+    ),
+    (
+        "policies/object.yaml",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: HOSTILE, namespace: HOSTILE, annotations: {note: HOSTILE}}}\n",
+    ),
+    (
+        "suite.yaml",
+        "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\nmetadata: {name: HOSTILE}\n\
+         tests:\n- name: HOSTILE\n  template: policies/template.yaml\n  constraint: policies/constraint.yaml\n  \
+         cases: [{name: HOSTILE, object: policies/object.yaml, assertions: [{violations: no, message: HOSTILE}]}]\n",
+    ),
+    (
+        "catalog/odd/product.yaml",
+        "{name: odd, title: HOSTILE, url: HOSTILE, summary: HOSTILE, channel: HOSTILE, HOSTILE: HOSTILE, \
+         detect: [{objects: {apiVersion: v1, kind: HOSTILE, name: HOSTILE}, label: HOSTILE}]}\n",
+    ),
+    ("cel.textproto", "name: HOSTILE\nsection { name: HOSTILE test { name: HOSTILE expr: HOSTILE } }\n"),
+    ("promql.test", "load 1m\n  HOSTILE 1\neval instant at 1m HOSTILE\n"),
+    (
+        "release/release-manifests/release-metadata",
+        "{\"kind\": \"cincinnati-metadata-v0\", \"version\": \"1.0.1\", \"metadata\": {\"url\": HOSTILE, HOSTILE: HOSTILE}}",
+    ),
+    (
+        "release/release-manifests/0000_10_x.yaml",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b, annotations: {note: HOSTILE}}, data: {HOSTILE: HOSTILE}}\n",
+    ),
+    (
+        "kept/snapshot.json",
+        "{\"schema\": \"1.0\", \"takenAt\": \"2026-05-04T09:00:00Z\", \"redacted\": false, \"cluster\": {\"id\": HOSTILE, \
+         \"version\": \"1.0.0\", \"channel\": HOSTILE}, \"sources\": [HOSTILE], \"series\": {\"notCollected\": HOSTILE}, \
+         \"objects\": [], \"crds\": {\"notCollected\": HOSTILE}, \"leftOut\": [HOSTILE]}",
+    ),
+];
+
+const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.a.io, annotations: {a.io/bundle-version: HOSTILE, a.io/channel: HOSTILE, HOSTILE: HOSTILE}}
+spec:
+  group: a.io
+  scope: Namespaced
+  names: {kind: Thing, plural: things, shortNames: [HOSTILE]}
+  versions:
+  - name: HOSTILE
+    served: true
+    storage: true
+    deprecationWarning: HOSTILE
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: HOSTILE
+        properties:
+          spec:
+            type: object
+            properties: {HOSTILE: {type: string, enum: [HOSTILE], pattern: HOSTILE}}
+            x-kubernetes-validations: [{rule: HOSTILE, message: HOSTILE}]
+";
+
+/// Commands that are not in the table, and why.
+const EXEMPT: &[(&str, &str)] = &[
+    ("bundle build", "reads no file"),
+    ("bundle explain", "prints what is in the program"),
+    ("bundle installed", "reads a cluster only"),
+    ("bundle migrate", "reads a cluster only"),
+    ("catalog publish", "needs a registry; it reads what `catalog list` reads"),
+    ("cel explain", "prints what is in the program"),
+    ("completions", "prints what is in the program"),
+    ("demo", "shows samples that are in the program"),
+    ("explain", "prints what is in the program"),
+    ("gateway explain", "prints what is in the program"),
+    ("graph init", "writes a sample that is in the program"),
+    ("graph publish", "needs a registry; it reads what `graph lint` reads"),
+    ("install update-service", "prints what is in the program"),
+    ("man", "prints what is in the program"),
+    ("operator", "logs through the sanitiser of records: `tests/hostile` has forged records"),
+    ("policy audit", "reads a cluster only"),
+    ("serve", "logs through the sanitiser of records: `tests/hostile` has forged records"),
+    ("snapshot collect", "reads a cluster or Prometheus only"),
+    ("status explain", "prints what is in the program"),
+    ("status wait", "reads a cluster only"),
+    ("uninstall update-service", "prints what is in the program"),
+    ("version", "prints what is in the program"),
+];
+
+/// The commands that do something, from the pages that are written of the definition of the command line.
+fn leaf_commands(place: &Path) -> Vec<String> {
+    let pages = place.join("pages");
+    let written = Command::new(env!("CARGO_BIN_EXE_clearway")).args(["man", "--output-dir"]).arg(&pages).status();
+    assert!(written.unwrap().success());
+    let name = |file: fs::DirEntry| file.file_name().into_string().unwrap();
+    let names: Vec<String> = fs::read_dir(pages).unwrap().map(|file| name(file.unwrap())).collect();
+    let mut names: Vec<&str> =
+        names.iter().filter_map(|name| name.strip_prefix("clearway-")?.strip_suffix(".1")).collect();
+    names.sort_unstable();
+    assert!(names.len() > 60, "{names:?}");
+    let groups = |name: &str| names.iter().any(|other| other.starts_with(&format!("{name}-")));
+    names.iter().filter(|name| !groups(name)).map(|name| (*name).to_owned()).collect()
 }
 
 #[test]
@@ -106,6 +231,38 @@ fn no_command_lets_foreign_text_drive_the_terminal() {
             commands.push(format!("{command}{format}"));
         }
     }
+    for format in ["", " -o json"] {
+        for command in [
+            "graph list --graph data",
+            "graph stranded c --graph data",
+            "risk list --graph data",
+            "bundle show crds.yaml",
+            "bundle diff crds.yaml crds.yaml",
+            "bundle check crds.yaml crds.yaml",
+            "bundle preflight crds.yaml --snapshot kept",
+            "catalog list --catalog catalog",
+            "catalog show odd --catalog catalog",
+            "cel check object.x --schema crds.yaml",
+            "cel eval object.spec --object thing.yaml",
+            "cel test cel.textproto",
+            "fleet assess --graph answer.json --snapshots kept",
+            "fleet diff --graph answer.json --against answer.json --snapshots kept",
+            "gateway audit -f gateway.yaml",
+            "gateway diff -f gateway.yaml --base objects.yaml",
+            "gateway status -f gateway.yaml",
+            "policy bench -f policies --iterations 1",
+            "policy explain -f policies policies/object.yaml",
+            "policy test -f policies",
+            "policy lint -f policies",
+            "policy preview --release release -f policies",
+            "promql test promql.test",
+            "release show release",
+            "release verify release",
+            "snapshot show kept",
+        ] {
+            commands.push(format!("{command}{format}"));
+        }
+    }
     for command in [
         "assess --graph answer.json --version 1.0.0 --why",
         "assess --graph data --version 1.0.0 --channel c --why",
@@ -117,8 +274,28 @@ fn no_command_lets_foreign_text_drive_the_terminal() {
         "release verify data",
         "snapshot show data",
         "status lint -f broken.yaml -o sarif",
+        "bundle convert thing.yaml --to v1 --crds crds.yaml -o yaml",
+        "bundle guard crds.yaml",
+        "bundle ledger crds.yaml",
+        "gateway render -f gateway.yaml",
+        "graph build --graph data --output-dir built",
+        "graph convert --graph data -o risks --output-dir converted",
+        "policy verify suite.yaml",
+        "promql check up{a=\"\u{1b}[2J\u{202e}\"}",
+        "release pack policies --version 1.0.0 --output-dir packed",
+        "release render release --output-dir rendered --state state",
+        "upgrade accept x --reason y --state state",
+        "upgrade recommend --state state",
     ] {
         commands.push(command.to_owned());
+    }
+    let leaves = leaf_commands(place.path());
+    let stale = EXEMPT.iter().find(|(command, _)| !leaves.contains(&command.replace(' ', "-")));
+    assert_eq!(stale, None, "there is no such command");
+    for leaf in leaves {
+        let is_in_table = commands.iter().any(|command| command.replace(' ', "-").starts_with(&format!("{leaf}-")));
+        let is_exempt = EXEMPT.iter().any(|(command, _)| command.replace(' ', "-") == leaf);
+        assert!(is_in_table != is_exempt, "`{leaf}` is in the table: {is_in_table}; exempt: {is_exempt}");
     }
     let mut shown = 0;
     for command in commands {
@@ -126,13 +303,20 @@ fn no_command_lets_foreign_text_drive_the_terminal() {
             .args(command.split(' '))
             .current_dir(place.path())
             .env_remove("CLEARWAY_STATE")
+            .env_remove("KUBECONFIG")
+            .env("HOME", place.path())
             .output()
             .unwrap();
         let printed = [output.stdout, output.stderr].concat();
         let printed = String::from_utf8(printed).unwrap();
         assert!(!printed.is_empty(), "{command}");
         // YAML for a file or a pipe is data, and escapes what YAML has to; for a terminal all of it is escaped.
-        let yaml = command.ends_with("-o yaml") || command.contains("-o dot");
+        // So are a ledger, which is a file of names, and a drawing.
+        let is_data = |begin: &str| command.starts_with(begin);
+        let yaml = command.ends_with("-o yaml")
+            || command.contains("-o dot")
+            || is_data("bundle ledger")
+            || is_data("gateway render");
         let found = printed.chars().find(|letter| (letter.is_ascii() || !yaml) && is_hostile(*letter));
         assert_eq!(found, None, "{command}: {printed:?}");
         shown +=
