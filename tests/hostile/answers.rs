@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::attack::{self, Content};
 use crate::operator::{Operator, advice, is_recommended, mark_deaths, reason};
-use crate::program::{COMMAND, Service, run, shortened};
+use crate::program::{COMMAND, Service, get, run, shortened};
 use crate::stranger::{End, Said, Stranger};
 
 /// What a service answers, and what becomes of it.
@@ -61,12 +61,20 @@ fn both(status: &Value) -> bool {
     is_recommended(status, "1.1.0") && is_recommended(status, "1.2.0")
 }
 
+/// What is secret in the address of a service.
+const USER: &str = "someuser";
+const PASSWORD: &str = "somepassword";
+const TOKEN: &str = "sometoken";
+
 #[test]
 fn answers_for_the_operator() {
     let place = tempfile::tempdir().unwrap();
     let stranger = Stranger::start(|_| Said::json(good().to_string()));
-    let upstream = format!("http://{}/api/upgrades_info", stranger.host);
+    // What is secret in the address must not be anywhere, whatever fails.
+    let upstream = format!("http://{USER}:{PASSWORD}@{}/api/upgrades_info?token={TOKEN}", stranger.host);
     let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    let line = operator.line_with("probes and metrics on");
+    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
     operator.until("both updates are recommended", both);
     for (name, attack) in attack::all::<Attack>("answers") {
         let what = format!("{name} ({})", attack.title);
@@ -80,10 +88,20 @@ fn answers_for_the_operator() {
             let status = operator.until(&what, |status| reason(status, "RetrievedUpdates") == words);
             assert!(both(&status), "{what}: what was good stays");
         }
+        let (status, metrics) = (operator.status().to_string(), get(&address, "/metrics"));
+        assert!(metrics.contains("cluster_version_available_updates"), "{metrics}");
+        for secret in [USER, PASSWORD, TOKEN] {
+            assert!(!status.contains(secret) && !metrics.contains(secret), "{what}: {status}\n{metrics}");
+        }
         stranger.says(|_| Said::json(good().to_string()));
         operator.until(&format!("after {what}, both updates are recommended"), |status| {
             both(status) && reason(status, "RetrievedUpdates") != attack.refused.as_deref().unwrap_or("-")
         });
+    }
+    let log = operator.log();
+    for secret in [USER, PASSWORD, TOKEN] {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None);
     }
     operator.end();
 }

@@ -246,3 +246,41 @@ fn graph_data_for_services() {
     operator.end();
     service.end(COMMAND);
 }
+
+/// The service reads an archive that is replaced: what was good before stays, and what is good afterwards is taken up.
+#[test]
+fn archives_for_the_service() {
+    let place = tempfile::tempdir().unwrap();
+    let mut revisions = 0_usize;
+    let mut publish = |files: &BTreeMap<String, Content>| {
+        revisions += 1;
+        let (data, next) = (place.path().join("data"), place.path().join("next.tar.gz"));
+        write(&data, files);
+        fs::write(data.join("channels/number.yaml"), format!("name: number-{revisions}\nversions: [1.0.0]\n")).unwrap();
+        fs::write(&next, gzip(&archive(&data, "data"))).unwrap();
+        fs::rename(next, place.path().join("current.tar.gz")).unwrap();
+        fs::remove_dir_all(data).unwrap();
+    };
+    publish(&BTreeMap::new());
+    let arguments = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "24h", "--log", "info"];
+    let mut service = Service::start(place.path(), &[&["serve", "--graph", "current.tar.gz"][..], &arguments].concat());
+    let line = service.line_with(&["serving on http://127.0.0.1:"]);
+    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    let graph = format!("http://{address}/api/upgrades_info/graph?channel=c&arch=amd64");
+    service.line_with(&["published"]);
+    for (name, attack) in attack::all::<Attack>("graph-data").into_iter().filter(|(_, attack)| attack.is_of_files()) {
+        let what = format!("{name} ({}) from an archive", attack.title);
+        publish(&attack.files);
+        service.hang_up();
+        let line = service.line_with(&["graph-data refused", "published", "cannot be read"]);
+        assert_eq!(attack.refused.is_none(), line.contains("published"), "{what}: {line}");
+        if attack.refused.is_some() {
+            let shown = run(place.path(), &["graph", "show", "c", "--arch", "amd64", "--graph", &graph]);
+            assert!(shown.code == 0 && shown.text.contains("1.1.0"), "{what}: what was good stays: {}", shown.text);
+        }
+        publish(&BTreeMap::new());
+        service.hang_up();
+        service.line_with(&["published"]);
+    }
+    service.end(COMMAND);
+}

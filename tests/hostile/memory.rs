@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clearway_core::GraphLimits;
 
+use crate::evidence;
 use crate::operator::Operator;
 use crate::program::{COMMAND, Service, run, shortened};
 use crate::stranger::{Said, Stranger};
@@ -35,7 +36,12 @@ fn graph_data_at_its_caps_for_commands() {
     for name in ["empty neighbours", "a giant text"] {
         let place = tempfile::tempdir().unwrap();
         write(&place.path().join("data"), name);
-        for command in [&["graph", "show", "c", "--graph", "data"][..], &["graph", "lint", "--graph", "data"]] {
+        evidence::write(&place.path().join("evidence"));
+        for command in [
+            &["graph", "show", "c", "--graph", "data"][..],
+            &["graph", "lint", "--graph", "data"],
+            &["assess", "--version", "1.0.0", "--channel", "c", "--graph", "data", "--snapshot", "evidence"],
+        ] {
             run(place.path(), command);
         }
     }

@@ -118,6 +118,11 @@ impl Operator {
         self.service.line_with(&[text])
     }
 
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        self.service.log()
+    }
+
     /// Asks it to end.
     pub(crate) fn signal(&self) {
         self.service.signal();

@@ -140,6 +140,11 @@ impl Service {
         self.seen = self.log.lock().unwrap().len();
     }
 
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
     /// Fails if it has ended.
     pub(crate) fn is_well(&mut self) {
         assert!(self.child.try_wait().unwrap().is_none(), "it has ended: {}", self.last_words());
@@ -155,6 +160,11 @@ impl Service {
     /// Sends what a machine sends that shuts down.
     pub(crate) fn signal(&self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+    }
+
+    /// Makes a service read its sources now.
+    pub(crate) fn hang_up(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
     }
 
     /// Sends two signals at one moment: the process is stopped meanwhile, so that it cannot end in between.

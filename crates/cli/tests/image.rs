@@ -2,13 +2,15 @@
 //! API server. It is built with the profile of the tests: the same steps, with less optimisation.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use clearway_testbed::{Cluster, ClusterOptions, Component, have, http, own_cluster, unique_name, wait_until};
+use clearway_testbed::{
+    Cluster, ClusterOptions, Component, free_port, have, http, own_cluster, unique_name, wait_until,
+};
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -23,10 +25,6 @@ fn succeed(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     output
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A process that ends with this value.
@@ -185,7 +183,7 @@ fn serve_names() -> Ipv4Addr {
 
 /// Serves the story's graph, and gives the URL by which only who resolves names finds it.
 async fn serve(directory: &Path) -> (Program, String) {
-    let (port, status) = (free_port(), free_port());
+    let (port, status) = (free_port().unwrap(), free_port().unwrap());
     let (listen, status_listen) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{status}"));
     let data = Path::new(ROOT).join("examples/story/graph-data");
     let log = File::create(directory.join("serve.log")).unwrap();
@@ -269,7 +267,7 @@ async fn the_image_runs_as_the_deployment_starts_it() {
     // The arguments of the Deployment, on ports that are free here.
     let deployment = api(&client, "apps/v1", "Deployment", Some(NAMESPACE)).get("clearway-operator").await.unwrap();
     let pod = &deployment.data["spec"]["template"]["spec"];
-    let (probes, metrics) = (free_port(), free_port());
+    let (probes, metrics) = (free_port().unwrap(), free_port().unwrap());
     let arguments: Vec<String> = pod["containers"][0]["args"]
         .as_array()
         .unwrap()

@@ -276,6 +276,38 @@ mod tests {
         assert!(!text.contains("condition=\"Ready\""), "what is not known is not said");
     }
 
+    /// Everybody who may scrape the operator sees the labels.
+    #[test]
+    fn a_scrape_has_no_credentials_of_the_update_service() {
+        let of_upstream = |upstream: &str| {
+            let object = json!({
+                "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+                "spec": {"clusterID": "x", "channel": "c", "upstream": upstream},
+            });
+            let shown = ObjectReport {
+                object: Arc::new(object),
+                retrieved_at: None,
+                counts: Counts::default(),
+                transitions: Arc::default(),
+                rollout: Rollout::Idle,
+                assessment: None,
+            };
+            text(&[shown], true)
+        };
+        for upstream in [
+            "https://someone:pass-word@updates.example.com/api?token=to-ken",
+            "someone:pass-word@updates.example.com/api?token=to-ken",
+            "https://updates.example.com/api?someone=pass-word&token=to-ken",
+        ] {
+            let text = of_upstream(upstream);
+            assert!(text.contains("updates.example.com"), "{text}");
+            for secret in ["someone:", "pass-word", "to-ken"] {
+                assert!(!text.contains(secret), "{upstream}: {text}");
+            }
+        }
+        assert!(!of_upstream("https://someone@updates.example.com").contains("someone"));
+    }
+
     /// However many there are: a status names only some of them.
     #[test]
     fn every_object_that_cannot_be_applied_is_counted() {

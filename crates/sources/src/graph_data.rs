@@ -16,10 +16,10 @@ use clearway_core::Limits;
 use clearway_graph::Inputs;
 
 use crate::files::confined::{ConfinedDirectory, DirectoryError, Pauses, READS, ReadHooks, read_settled_by};
-pub(crate) use archive::OpenedArchive;
+pub(crate) use archive::{ANSWER_BYTES, NAMES_BYTES, OpenedArchive, UNPACKED_FACTOR};
 pub use archive::{ArchiveError, Content, archive, content};
-pub(crate) use collect::BYTES as GRAPH_DATA_BYTES;
 use collect::{BYTES, Excess};
+pub(crate) use collect::{BYTES as GRAPH_DATA_BYTES, FILES, NAME_BYTES as PATH_BYTES};
 pub use git::git_revision;
 pub(crate) use git::open_git_directory;
 pub(crate) use memory::{EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert};

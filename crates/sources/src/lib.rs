@@ -14,6 +14,7 @@ pub mod catalog;
 pub mod clock;
 pub mod code_pages;
 pub mod collector;
+pub mod file_caps;
 pub mod files;
 pub mod graph_data;
 pub mod http;

@@ -215,7 +215,7 @@ impl<'s> Pass<'s> {
                     self.streamed = None;
                 }
                 Event::SequenceStart(..) if self.builder.depth() == 0 && !self.whole => {
-                    self.items(None, span.start, visit)?
+                    self.items(None, span.start, visit)?;
                 }
                 Event::SequenceStart(..) if self.starts_items() => {
                     // Copied once: a key `items` may stand in an object any number of times.

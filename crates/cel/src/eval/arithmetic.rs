@@ -75,16 +75,13 @@ impl<'a> Context<'_, 'a> {
                     self.meter.work(own)?;
                     let wanted = element_key(&element, keys);
                     let same = |known: &Value<'a>| wanted.is_some() && element_key(known, keys) == wanted;
-                    match elements.iter().take(own).rposition(same) {
-                        Some(at) => {
-                            if let Some(place) = elements.get_mut(at) {
-                                *place = element;
-                            }
+                    if let Some(at) = elements.iter().take(own).rposition(same) {
+                        if let Some(place) = elements.get_mut(at) {
+                            *place = element;
                         }
-                        None => {
-                            self.meter.element()?;
-                            elements.push(element);
-                        }
+                    } else {
+                        self.meter.element()?;
+                        elements.push(element);
                     }
                 }
                 return Ok(List::TypedOwned(Arc::new(elements), decl));

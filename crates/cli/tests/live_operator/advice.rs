@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use clearway_testbed::{ClusterOptions, prometheus, wait_until};
 use serde_json::json;
@@ -28,6 +29,7 @@ async fn the_story_is_told_in_the_status_with_few_writes() {
     let base = metrics.base_url();
     options.extend(["--prometheus", &base]);
     options.extend(long);
+    let started = Instant::now();
     let operator = lab.operator("operator.log", &options);
     let object =
         lab.until("all risks are evaluated", |object| recommended(object, "4.7.4").1 == "MultipleReasons").await;
@@ -53,10 +55,11 @@ async fn the_story_is_told_in_the_status_with_few_writes() {
     })
     .await
     .unwrap();
-    // One when the update service has answered, one when all queries have; on a busy machine another one in between. There
-    // are many more queries.
+    // One when the update service has answered, one when all queries have, and one for each second that they took: what
+    // changes within a second is written together. There are many more queries.
     let writes = operator.metric("clearway_operator_status_writes_total").await.unwrap();
-    assert!(writes <= 3.0, "{writes}");
+    let most = 2.0 + started.elapsed().as_secs_f64();
+    assert!(writes <= most, "{writes} writes, at most {most}");
 }
 
 /// U9, U10, U16.

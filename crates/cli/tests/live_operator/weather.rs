@@ -139,7 +139,10 @@ async fn whatever_the_service_does_advice_stays_and_says_what_is_wrong() {
         })
         .await;
     assert_eq!(available(&object), Vec::<String>::new());
-    assert_eq!(operator.metric("clearway_operator_leads").await, Some(1.0), "and it lives");
+    // On a busy machine the lease may be renewed too late, and is taken again.
+    wait_until(SOON, "and it lives", async || operator.metric("clearway_operator_leads").await == Some(1.0))
+        .await
+        .unwrap();
 }
 
 /// U15: what cannot be stored is left out whole, and said; the rest is there.

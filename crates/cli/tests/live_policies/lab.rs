@@ -154,6 +154,16 @@ impl Lab {
         api.replace(NAME, &PostParams::default(), &configuration).await.unwrap();
     }
 
+    /// Sets how long the API server waits for the webhooks, without regard to what the operator writes meanwhile.
+    pub(crate) async fn set_webhook_timeouts(&self, seconds: u32) {
+        let api = self.api("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", None);
+        let webhooks = api.get(NAME).await.unwrap().data["webhooks"].clone();
+        let timeout = |webhook: &Value| json!({"name": webhook["name"], "timeoutSeconds": seconds});
+        let webhooks: Vec<Value> = webhooks.as_array().unwrap().iter().map(timeout).collect();
+        let patch = Patch::Strategic(json!({"webhooks": webhooks}));
+        api.patch(NAME, &PatchParams::default(), &patch).await.unwrap();
+    }
+
     /// The operator as the pod of a name, with the rights of the installation.
     pub(crate) fn operator(&self, pod: &str, more: &[&str]) -> Program {
         self.operator_of(None, pod, more)

@@ -90,7 +90,8 @@ async fn replicas_are_replaced_and_no_admission_fails() {
         new.push(replacement);
         stop(&service, replica).await;
     }
-    wait_until(IN_TIME, "the load lasted", async || started.elapsed() >= LOAD).await.unwrap();
+    let lasted = async || started.elapsed() >= LOAD && load.decided.load(Ordering::Relaxed) > 100;
+    wait_until(IN_TIME, "the load lasted", lasted).await.unwrap();
     load.is_over.store(true, Ordering::Relaxed);
     let mut failed = Vec::new();
     for client in clients {
@@ -103,6 +104,5 @@ async fn replicas_are_replaced_and_no_admission_fails() {
         failed.len(),
         &failed[..failed.len().min(5)]
     );
-    assert!(decided > 100, "only {decided} admissions");
     assert_eq!(secret().await, before, "replicas share their certificates");
 }

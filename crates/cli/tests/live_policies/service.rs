@@ -71,6 +71,8 @@ impl Service {
         let operator = service.operator(lab, pod, more);
         service.add(&operator).await;
         service.wait_until_asked(lab).await;
+        // On a busy machine an answer may take longer than the three seconds after which the API server goes on without it.
+        lab.set_webhook_timeouts(30).await;
         (service, operator)
     }
 

@@ -23,7 +23,7 @@ pub(crate) use unpack::{Excess, Unpacked};
 /// Bytes of a name; Linux takes no longer path.
 pub(crate) const NAME_BYTES: usize = 4096;
 /// Bytes of the attributes of one file: its name, its owners, extended attributes.
-const ATTRIBUTE_BYTES: u64 = 1 << 20;
+pub(crate) const ATTRIBUTE_BYTES: u64 = 1 << 20;
 /// Bytes of a header of a tar archive.
 pub(crate) const HEADER: usize = 512;
 /// What is read at once of what follows the last entry.
@@ -47,7 +47,7 @@ impl ArchiveLimits {
     }
 
     /// For archives of graph-data and snapshots.
-    pub(crate) fn file(unpacked_bytes: u64) -> Self {
+    pub(crate) const fn file(unpacked_bytes: u64) -> Self {
         ArchiveLimits { unpacked_bytes, entries: 100_000, members: 10_000 }
     }
 }

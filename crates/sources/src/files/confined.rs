@@ -28,7 +28,7 @@ use crate::files::file_tree::{FileTree, Node, ReadError, Refusal, Target, join, 
 /// How often a directory that changes while it is read is read, the first time included.
 pub const READS: usize = 5;
 /// Names in one directory.
-const NAMES: usize = 100_000;
+pub(crate) const NAMES: usize = 100_000;
 /// The pause before the second reading; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Bytes of a file that are made room for before they are read.

@@ -8,7 +8,7 @@ use std::fmt;
 use clearway_core::terminal_text::escape_line;
 
 /// Links on the way to one file; Linux follows as many.
-const LINKS: usize = 40;
+pub(crate) const LINKS: usize = 40;
 /// Bytes of the target of one link; Linux takes no longer path.
 pub(crate) const TARGET_BYTES: u64 = 4096;
 

@@ -14,9 +14,9 @@ use super::memory::{EntryClass, MemoryTree, StoredEntry, classify_entry, directo
 use crate::files::archive::{ArchiveDefect, ArchiveLimits, Excess, HEADER, Kind, Unpacked, WalkControl, walk_unpacked};
 
 /// Bytes of an answer of an update service. `OpenShift`'s largest has 0.5 MB.
-pub(super) const ANSWER_BYTES: u64 = 16 << 20;
+pub(crate) const ANSWER_BYTES: u64 = 16 << 20;
 /// Bytes of the names of entries that are kept.
-const NAMES_BYTES: usize = 8 << 20;
+pub(crate) const NAMES_BYTES: usize = 8 << 20;
 
 /// Why a stream is no graph-data.
 #[derive(Debug, thiserror::Error)]
@@ -81,14 +81,14 @@ pub enum Content {
 /// `channels`, the outermost if there are several.
 pub fn archive(stream: impl Read, limits: &Limits) -> Result<Inputs, ArchiveError> {
     let mut stream = OpenedArchive::new(stream, limits.file_bytes.min(BYTES))?;
-    if stream.is_archive()? { unpack(stream) } else { Err(ArchiveError::NotAnArchive) }
+    if stream.is_archive()? { unpack(stream, limits) } else { Err(ArchiveError::NotAnArchive) }
 }
 
 /// Reads an archive of graph-data or an answer, packed or not.
 pub fn content(stream: impl Read, limits: &Limits) -> Result<Content, ArchiveError> {
     let mut stream = OpenedArchive::new(stream, limits.file_bytes.min(BYTES))?;
     if stream.is_archive()? {
-        return unpack(stream).map(Content::Files);
+        return unpack(stream, limits).map(Content::Files);
     }
     if stream.head()?.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(ArchiveError::NotAnArchive);
@@ -100,6 +100,9 @@ pub fn content(stream: impl Read, limits: &Limits) -> Result<Content, ArchiveErr
     if answer.len() as u64 > limit { Err(ArchiveError::TooLarge { limit }) } else { Ok(Content::Answer(answer)) }
 }
 
+/// How much larger an archive may be than its files: each has a header of 512 bytes, and is filled up to as many.
+pub(crate) const UNPACKED_FACTOR: u64 = 2;
+
 /// A stream that is being unpacked, with its first bytes looked at.
 pub(crate) struct OpenedArchive<R: Read> {
     unpacked: Unpacked<R>,
@@ -107,10 +110,10 @@ pub(crate) struct OpenedArchive<R: Read> {
 }
 
 impl<R: Read> OpenedArchive<R> {
-    /// Begins to read a stream that unpacks to at most so many bytes; what is passed over counts, for it is unpacked all
-    /// the same.
-    pub(crate) fn new(stream: R, bytes: u64) -> Result<Self, ArchiveError> {
-        let limits = ArchiveLimits::file(bytes);
+    /// Begins to read a stream whose files have at most so many bytes. It unpacks to at most twice that: headers count, and
+    /// what is passed over, for it is unpacked all the same.
+    pub(crate) fn new(stream: R, files_bytes: u64) -> Result<Self, ArchiveError> {
+        let limits = ArchiveLimits::file(files_bytes.saturating_mul(UNPACKED_FACTOR));
         let unpacked = Unpacked::new(stream, limits.unpacked_bytes, limits.members);
         let unpacked = unpacked.map_err(|error| ArchiveError::Damaged { why: error.to_string() })?;
         Ok(OpenedArchive { unpacked, limits })
@@ -145,8 +148,9 @@ impl<R: Read> OpenedArchive<R> {
 }
 
 /// The graph-data in an archive.
-fn unpack(archive: OpenedArchive<impl Read>) -> Result<Inputs, ArchiveError> {
-    let bytes = archive.limits.unpacked_bytes;
+fn unpack(archive: OpenedArchive<impl Read>, limits: &Limits) -> Result<Inputs, ArchiveError> {
+    let bytes = limits.file_bytes.min(BYTES);
+    let mut left = bytes;
     let mut kept: BTreeMap<Vec<u8>, StoredEntry> = BTreeMap::new();
     let mut names = NAMES_BYTES;
     archive.walk(&mut |entry| {
@@ -163,7 +167,9 @@ fn unpack(archive: OpenedArchive<impl Read>) -> Result<Inputs, ArchiveError> {
         let stored = match (classify_entry(path), entry.kind) {
             (EntryClass::None, _) => return Ok(WalkControl::Continue),
             (EntryClass::File, Kind::File) => {
-                StoredEntry::File(entry.content(bytes)?.ok_or(ArchiveDefect::TooLarge(bytes))?)
+                let content = entry.content(left)?.ok_or(ArchiveDefect::TooLarge(bytes))?;
+                left = left.saturating_sub(content.len() as u64);
+                StoredEntry::File(content)
             }
             // In place of a directory; what is in it does not matter.
             (EntryClass::Directory, Kind::File) => StoredEntry::File(Vec::new()),
@@ -298,9 +304,15 @@ mod tests {
                 &Limits::default(),
                 "damaged: a name in it has `..`",
             ),
-            (packed.clone(), &small, "larger than 4096 bytes"),
+            (packed.clone(), &small, "larger than 8192 bytes"),
             // What nobody asked for is unpacked too.
-            (gzip(&tar(&[("big", &vec![0; 100_000])])), &small, "larger than 4096 bytes"),
+            (gzip(&tar(&[("big", &vec![0; 100_000])])), &small, "larger than 8192 bytes"),
+            // All files together, each of which is small enough.
+            (
+                tar(&[("version", b"1.1.0"), ("channels/a.yaml", &[b'#'; 2048]), ("channels/b.yaml", &[b'#'; 2048])]),
+                &small,
+                "larger than 4096 bytes",
+            ),
         ] {
             let error = archive(bytes.as_slice(), limits).unwrap_err().to_string();
             assert!(error.contains(want), "{want}: {error}");

@@ -81,7 +81,7 @@ pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<Loade
         return Err(SnapshotError::NotAnArchive);
     }
     let mut all: BTreeMap<Vec<u8>, Found> = BTreeMap::new();
-    let mut names = NAMES_BYTES;
+    let (mut names, mut left) = (NAMES_BYTES, bytes);
     let walked = opened.walk(&mut |entry| {
         let Some((root, name)) = split(entry.path) else { return Ok(WalkControl::Continue) };
         names =
@@ -93,7 +93,8 @@ pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<Loade
         }
         match entry.kind {
             Kind::File => {
-                let content = entry.content(bytes)?.ok_or(ArchiveDefect::TooLarge(bytes))?;
+                let content = entry.content(left)?.ok_or(ArchiveDefect::TooLarge(bytes))?;
+                left = left.saturating_sub(content.len() as u64);
                 found.files.insert(name, content);
             }
             Kind::Directory => _ = found.unreadable.insert(name, "it is a directory, not a file".to_owned()),

@@ -23,7 +23,7 @@ fn quick() -> PrometheusOptions {
 
 /// Options with which a test gives up some answers and gets the others, however busy the machine is.
 fn patient() -> PrometheusOptions {
-    PrometheusOptions { timeout: Duration::from_secs(8), ..PrometheusOptions::default() }
+    PrometheusOptions { timeout: Duration::from_secs(20), ..PrometheusOptions::default() }
 }
 
 async fn refused(prometheus: &Prometheus) -> PrometheusError {

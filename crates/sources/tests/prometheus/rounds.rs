@@ -223,7 +223,7 @@ async fn what_is_wrong_with_one_query_takes_nothing_from_the_others() {
     assert_eq!(round(&rounds, &client, &clock).await, Some(RoundResult { due: 20, answered: 8, outage: None }));
     for (query, result) in known(&rounds) {
         let words = match query.trim_end_matches(|letter: char| letter.is_ascii_digit()) {
-            "slow" => "no complete answer within 8s",
+            "slow" => "no complete answer within 20s",
             "refused" => "The evaluation of the query failed.",
             "partial" => "the answer has 1 warning(s) and may be partial.",
             _ => "",
@@ -251,10 +251,30 @@ async fn a_store_that_lets_everybody_wait_is_not_waited_for_by_every_query() {
     };
     let ran = round_watched(&rounds, &client, &clock, &progress).await.unwrap();
     assert!(ran.answered == 0 && ran.outage.is_some(), "{ran:?}");
-    // So many were under way at one time, and so many more were tried.
-    assert_eq!(first.load(SeqCst), PARALLEL);
+    // At most so many were under way at one time, and so many more were tried.
+    assert!(first.load(SeqCst) <= PARALLEL, "{first:?}");
     assert!(server.take().len() <= PARALLEL + 1, "the rest is not asked");
     assert_eq!(failures(&rounds).len(), MANY);
+}
+
+#[tokio::test]
+async fn queries_do_not_wait_for_each_other() {
+    let server = Server::start(|_| Answer::Stall).await;
+    let unhurried = PrometheusOptions { timeout: 2 * clearway_testbed::IN_TIME, ..PrometheusOptions::default() };
+    let (client, clock) = (with(&server.url(), unhurried), Clock::new());
+    let queries: Vec<String> = (0..MANY).map(|number| format!("q{number}")).collect();
+    let rounds = rounds(&queries, &clock);
+    let under_way = async {
+        let mut asked = 0;
+        while asked < PARALLEL {
+            asked += server.take().len();
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        ran = round(&rounds, &client, &clock) => panic!("nothing was answered: {ran:?}"),
+        waited = tokio::time::timeout(clearway_testbed::IN_TIME, under_way) => waited.unwrap(),
+    }
 }
 
 /// An answer about another time than was asked for is no evidence, whoever sent it (U16).

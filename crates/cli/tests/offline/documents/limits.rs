@@ -1,4 +1,4 @@
-//! The tables of `docs/limits.md` are what the code has.
+//! The tables of `docs/limits.md` and `docs/limits-files.md` are what the code has.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,6 +8,7 @@ use clearway_core::limits::Cap;
 use clearway_core::{GraphLimits, RegistryLimits};
 use clearway_promql::{Fence, Limits};
 use clearway_sources::collector::ObjectLimits;
+use clearway_sources::file_caps::{ARCHIVE_CAPS, GRAPH_DATA_CAPS};
 use clearway_sources::kubernetes::{PAGE_BYTES, PAGE_MEMORY};
 use clearway_update::status::shape::STATUS_CAPS;
 
@@ -33,6 +34,20 @@ fn table(caps: &[Cap]) -> String {
         };
         // Writing into a text cannot fail.
         let _ = writeln!(out, "| `{name}` | {} | {needs} | {} | {times} |", what.trim(), number(*default));
+    }
+    out
+}
+
+/// The caps of files, without names: messages say what is counted.
+fn file_table(caps: &[Cap]) -> String {
+    let mut out = "| what | limit | real | times |\n|---|--:|--:|--:|\n".to_owned();
+    for Cap { what, needs, default, .. } in caps {
+        let (needs, times) = match needs {
+            0 => ("–".to_owned(), "–".to_owned()),
+            needs => (number(*needs), number(default / needs)),
+        };
+        // Writing into a text cannot fail.
+        let _ = writeln!(out, "| {what} | {} | {needs} | {times} |", number(*default));
     }
     out
 }
@@ -99,33 +114,42 @@ fn documents() -> String {
     out
 }
 
-/// With `SNAPSHOTS=overwrite` in the environment, the tables are written into the page.
-#[test]
-fn the_documented_caps_are_those_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/limits.md");
+/// Fails unless the tables of a page are these. With `SNAPSHOTS=overwrite` in the environment, they are written into it.
+fn check(page: &str, tables: &[(&str, String)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
     let text = std::fs::read_to_string(&path).unwrap();
     let mut wanted = text.clone();
-    for (name, table) in [
-        ("graph", table(GraphLimits::CAPS)),
-        ("registry", table(RegistryLimits::CAPS)),
-        ("queries", table(&queries())),
-        ("objects", objects()),
-        ("documents", documents()),
-    ] {
+    for (name, table) in tables {
         let (begin, end) = (format!("<!-- caps: {name} -->\n"), "<!-- end -->");
-        let (head, rest) =
-            wanted.split_once(&begin).unwrap_or_else(|| panic!("no `{}` in docs/limits.md", begin.trim()));
+        let (head, rest) = wanted.split_once(&begin).unwrap_or_else(|| panic!("no `{}` in {page}", begin.trim()));
         let (_, tail) = rest.split_once(end).unwrap_or_else(|| panic!("no `{end}` behind `{}`", begin.trim()));
         wanted = format!("{head}{begin}{table}{end}{tail}");
     }
     if std::env::var("SNAPSHOTS").is_ok_and(|what| what == "overwrite") {
         std::fs::write(&path, &wanted).unwrap();
     }
-    assert!(
-        text == wanted,
-        "docs/limits.md differs from the code; run this test with SNAPSHOTS=overwrite, which corrects it"
+    assert!(text == wanted, "{page} differs from the code; run this test with SNAPSHOTS=overwrite, which corrects it");
+}
+
+#[test]
+fn the_documented_caps_are_those_of_the_code() {
+    check(
+        "docs/limits.md",
+        &[
+            ("graph", table(GraphLimits::CAPS)),
+            ("registry", table(RegistryLimits::CAPS)),
+            ("queries", table(&queries())),
+            ("objects", objects()),
+            ("documents", documents()),
+        ],
     );
     for cap in queries() {
         assert!(cap.default >= 10 * cap.needs, "{}", cap.name);
     }
+}
+
+#[test]
+fn the_documented_caps_of_files_are_those_of_the_code() {
+    let tables = [("graph-data", file_table(GRAPH_DATA_CAPS)), ("archives", file_table(ARCHIVE_CAPS))];
+    check("docs/limits-files.md", &tables);
 }
