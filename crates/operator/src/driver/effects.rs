@@ -233,7 +233,7 @@ fn retrieval_error(error: &ServiceError) -> RetrievalError {
     // Whatever failed may have quoted the address.
     let error = error.to_string();
     let message = format!("Unable to retrieve available updates: {}", redacted(&error));
-    RetrievalError { reason, message, passing }
+    RetrievalError { reason, message, passing, answered: false }
 }
 
 #[cfg(test)]
