@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::attack::{self, Content};
-use crate::operator::{Operator, advice, is_recommended, mark_deaths, reason};
+use crate::metrics;
+use crate::operator::{Operator, advice, is_recommended, mark_deaths, message, reason};
 use crate::program::{COMMAND, Service, get, run, shortened};
 use crate::stranger::{End, Said, Stranger};
 
@@ -159,27 +160,66 @@ fn answers_for_a_mirror_and_commands() {
     mirror.end(COMMAND);
 }
 
-/// An answer that ends the process whenever it is assessed would end it after each restart: what two processes left behind
-/// that were ended so is enough for the third.
+/// The good answer with another rule, which is asked anew.
+fn another() -> String {
+    let mut answer = good();
+    answer["conditionalEdges"][0]["risks"][0]["matchingRules"][0]["promql"]["promql"] = "min(broken)".into();
+    answer.to_string()
+}
+
+/// A Prometheus that never ends its answers, so that no assessment ends.
+fn stalled(_: &str) -> Said {
+    Said { end: End::Stalled, ..Said::json("") }
+}
+
+/// An answer that ends the process whenever it is assessed would end it after each restart: after two ends it is set aside.
 #[test]
 fn answers_that_end_the_process() {
     let place = tempfile::tempdir().unwrap();
     let stranger = Stranger::start(|_| Said::json(good().to_string()));
-    let upstream = format!("http://{}/api", stranger.host);
-    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    let prometheus = Stranger::start(metrics::good);
+    let (upstream, store) = (format!("http://{}/api", stranger.host), format!("http://{}", prometheus.host));
+    // A process that was ended at once keeps its lease until that has run out.
+    let options = ["--upstream", &upstream, "--prometheus", &store, "--lease-duration", "2s"];
+    let start = || Operator::start(place.path(), &options);
+    let mut operator = start();
     operator.until("both updates are recommended", both);
-    let mut deadly = good();
-    deadly["conditionalEdges"][0]["risks"][0]["name"] = "Deadly".into();
-    let deadly = deadly.to_string();
-    let digest = Digest::sha256(deadly.as_bytes());
-    stranger.says(move |_| Said::json(deadly.clone()));
-    operator.end();
-    mark_deaths(place.path(), &[digest.clone(), digest]);
-    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    let (before, digest) = (Digest::sha256(good().to_string().as_bytes()), Digest::sha256(another().as_bytes()));
+    prometheus.says(stalled);
+    stranger.says(|_| Said::json(another()));
+    for processes in 1..=2 {
+        operator.until_assessing(&digest, processes, &before);
+        operator.kill();
+        operator = start();
+    }
+    prometheus.says(metrics::good);
     let set_aside = |status: &Value| reason(status, "RetrievedUpdates") == "RevisionSetAside";
-    assert!(both(&operator.until("it is set aside", set_aside)), "what was good stays");
+    let status = operator.until("it is set aside", set_aside);
+    assert!(both(&status), "what was good stays");
+    assert!(message(&status, "RetrievedUpdates").contains(&digest.to_string()), "the answer is named: {status}");
     stranger.says(|_| Said::json(good().to_string()));
     assert!(both(&operator.until("the next answer is taken up", |status| !set_aside(status))));
+    operator.end();
+}
+
+/// A process that is asked to stop was not ended by what it assessed, however often that happens.
+#[test]
+fn answers_whose_assessment_is_interrupted() {
+    let place = tempfile::tempdir().unwrap();
+    let stranger = Stranger::start(|_| Said::json(another()));
+    let prometheus = Stranger::start(stalled);
+    let (upstream, store) = (format!("http://{}/api", stranger.host), format!("http://{}", prometheus.host));
+    let start = || Operator::start(place.path(), &["--upstream", &upstream, "--prometheus", &store]);
+    let (none, digest) = (Digest::sha256(b""), Digest::sha256(another().as_bytes()));
+    for _ in 0..3 {
+        let mut operator = start();
+        operator.until_assessing(&digest, 1, &none);
+        operator.end();
+    }
+    prometheus.says(metrics::good);
+    let mut operator = start();
+    let status = operator.until("both updates are recommended", both);
+    assert_ne!(reason(&status, "RetrievedUpdates"), "RevisionSetAside");
     operator.end();
 }
 

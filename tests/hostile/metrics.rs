@@ -70,7 +70,7 @@ fn now() -> u64 {
 }
 
 /// A value of zero now, as Prometheus says it: of a query, of raw samples, or of many clusters.
-fn good(asked: &str) -> Said {
+pub(crate) fn good(asked: &str) -> Said {
     let labels = json!({"__name__": "broken", "secret": MARKER, "_id": CLUSTER});
     let (kind, result) = if asked.contains("%5B") {
         ("matrix", json!([{"metric": labels, "values": [[now() - 1, "0"]]}]))

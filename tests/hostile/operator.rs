@@ -113,6 +113,35 @@ impl Operator {
         }
     }
 
+    /// Waits until the note says that so many processes began to assess one answer, and not the other.
+    pub(crate) fn until_assessing(&mut self, answer: &Digest, processes: usize, not: &Digest) {
+        let begin = Instant::now();
+        loop {
+            let note = self.note();
+            let count = note.matches(&answer.to_string()).count();
+            if count == processes && !note.contains(&not.to_string()) {
+                return;
+            }
+            self.service.is_well();
+            assert!(begin.elapsed() < IN_TIME, "{answer} is not assessed: {note}\n{}", self.service.last_words());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Which answers are being assessed, or were when a process ended.
+    fn note(&self) -> String {
+        let directory = self.state.join("objects/core/ConfigMap/clearway");
+        let files = fs::read_dir(directory).into_iter().flatten().flatten();
+        let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+        let objects = texts.filter_map(|text| serde_saphyr::from_str::<Value>(&text).ok());
+        objects.filter_map(|object| Some(object["data"]["assessing"].as_str()?.to_owned())).collect()
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(self) {
+        self.service.kill();
+    }
+
     /// Waits for a line of its log.
     pub(crate) fn line_with(&mut self, text: &str) -> String {
         self.service.line_with(&[text])
@@ -165,6 +194,15 @@ pub(crate) fn is_recommended(status: &Value, version: &str) -> bool {
 
 /// The reason of a condition of the ClusterVersion.
 pub(crate) fn reason<'a>(status: &'a Value, type_: &str) -> &'a str {
+    field(status, type_, "reason")
+}
+
+/// The message of a condition of the ClusterVersion.
+pub(crate) fn message<'a>(status: &'a Value, type_: &str) -> &'a str {
+    field(status, type_, "message")
+}
+
+fn field<'a>(status: &'a Value, type_: &str, field: &str) -> &'a str {
     let mut conditions = status["conditions"].as_array().into_iter().flatten();
-    conditions.find(|one| one["type"] == type_).and_then(|one| one["reason"].as_str()).unwrap_or_default()
+    conditions.find(|one| one["type"] == type_).and_then(|one| one[field].as_str()).unwrap_or_default()
 }

@@ -186,6 +186,13 @@ impl Service {
         Duration::from_nanos(nanoseconds.sum())
     }
 
+    /// Ends it at once, as a machine does that has no memory left.
+    pub(crate) fn kill(mut self) {
+        self.is_well();
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Waits until it has ended.
     pub(crate) fn wait(&mut self) {
         let begin = Instant::now();

@@ -19,6 +19,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use crash_guard::CrashGuard;
 pub use memory_permit::MemoryPermit;
 
 use crate::apply_update::{self, Worker};
@@ -59,6 +60,8 @@ pub struct Tools<S> {
     pub heartbeat: Heartbeat,
     /// Limits the memory of all objects of the operator together.
     pub memory: MemoryPermit,
+    /// Notes which answers are being assessed.
+    pub guard: CrashGuard,
 }
 
 /// What a driver tells others.
@@ -126,6 +129,7 @@ pub async fn drive<S: Store>(
         feeds: vec![tokio::spawn(hear).into()],
         effects: JoinSet::new(),
         told,
+        recalled: false,
     };
     driver.begin().await;
     driver.run(inputs).await;
@@ -150,6 +154,8 @@ struct Driver<S: Store> {
     /// Effects under way. They end with the driver: whoever lost the lease must not write any more.
     effects: JoinSet<()>,
     told: watch::Sender<LatestReport>,
+    /// Whether what an earlier process kept was looked for.
+    recalled: bool,
 }
 
 /// A task that ends with this value.
@@ -168,11 +174,8 @@ impl From<JoinHandle<()>> for Feed {
 }
 
 impl<S: Store> Driver<S> {
-    /// Recalls what was kept and starts to follow the object.
+    /// Starts to follow the object.
     async fn begin(&mut self) {
-        if let Some(kept) = self.load_cached_state().await {
-            self.step(Input::Cached(Box::new(kept)));
-        }
         // The shape comes first: a status that is held against nothing might be refused.
         let shape = self.shape().await;
         self.step(Input::Shape(Box::new(shape)));
@@ -212,7 +215,7 @@ impl<S: Store> Driver<S> {
         let kept = CachedState::of_object(&object)?;
         let (digest, now) = (kept.digest(), (self.tools.clock)());
         // What objects or metrics say may have changed since it was assessed, and end the process now.
-        if crash_guard::begin_cached(&self.tools.store, &key, &object, &digest, now).await {
+        if self.tools.guard.begin_cached(&self.tools.store, &key, &digest, now).await {
             return Some(kept);
         }
         tracing::error!(%digest, "the cached graph is not used: the operator ended twice while assessing it");
@@ -272,11 +275,25 @@ impl<S: Store> Driver<S> {
             let rest = rest.unwrap_or(Duration::from_hours(1));
             let input = tokio::time::timeout(rest, inputs.recv()).await;
             match input {
+                Ok(Some(input @ Input::Object(_))) if !self.recalled => {
+                    self.recalled = true;
+                    self.recall(input).await;
+                }
                 Ok(Some(input)) => self.step(input),
                 Ok(None) => return,
                 Err(_) => self.step(Input::Tick),
             }
         }
+    }
+
+    /// Takes the object for the first time, with what an earlier process kept. That is unpacked and parsed, as large as
+    /// it may be.
+    async fn recall(&mut self, object: Input) {
+        let _permit = self.tools.memory.acquire().await;
+        if let Some(kept) = self.load_cached_state().await {
+            self.step(Input::Cached(Box::new(kept)));
+        }
+        self.step(object);
     }
 
     fn step(&mut self, input: Input) {

@@ -17,7 +17,7 @@ use clearway_advice::rounds::{Pace, RoundSettings};
 use clearway_core::terminal_text::escape_json;
 use clearway_core::{Address, Arch, humanize};
 use clearway_operator::apply_update::{self, PolicyProgram};
-use clearway_operator::driver::{MemoryPermit, ObjectReport, Tools};
+use clearway_operator::driver::{CrashGuard, MemoryPermit, ObjectReport, Tools};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::{Candidate, LeaseTerms};
 use clearway_operator::metrics;
@@ -56,6 +56,8 @@ const SILENCE: Duration = Duration::from_mins(1);
 /// Bytes of an answer of the update service: the largest in practice is below 2 MB.
 const ANSWER_BYTES: u64 = 32 << 20;
 
+/// How long a process that stops waits for what it still writes.
+const LAST_WRITES: Duration = Duration::from_secs(2);
 /// Threads on which objects are reconciled and rules evaluated.
 const THREADS: usize = 2;
 /// Threads for what computes for long: reading answers, evaluating rules.
@@ -182,7 +184,7 @@ where
     };
     let settings = settings(options, metrics.is_some())?;
     let apply_settings = apply_settings(options, settings.jitter)?;
-    let tools = |stores: Stores<S>| Tools {
+    let tools = |stores: Stores<S>, guard: CrashGuard| Tools {
         store: stores.own,
         evidence: stores.evidence,
         updates: stores.updates,
@@ -193,21 +195,34 @@ where
         clock: clock::now,
         heartbeat: health.heartbeat.clone(),
         memory: memory.clone(),
+        guard,
     };
-    let terms = lease_terms(options)?;
-    let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
-    loop {
+    let (terms, identity) = (lease_terms(options)?, identity());
+    let mut candidate = Candidate::new(own.clone(), &options.namespace, NAME, identity.clone(), terms, clock::now);
+    // What hangs is why the process is stopped, so the notes about it stay. A store that is away keeps them as well.
+    let withdraw = async |guard: &CrashGuard, until: tokio::time::Instant| {
+        if health.heartbeat.hanging(Instant::now()).is_none() {
+            let _ = tokio::time::timeout_at(until, guard.withdraw(&own)).await;
+        }
+    };
+    let stopping = || tracing::info!("stopping; another signal exits immediately");
+    let last_write = || tokio::time::Instant::now() + LAST_WRITES;
+    let until = loop {
         tokio::select! {
             () = candidate.acquire() => {}
-            () = &mut stop => break,
+            () = &mut stop => {
+                stopping();
+                break last_write();
+            }
         }
         tracing::info!("leading");
         health.leads.store(true, Ordering::Relaxed);
         let reconcilers = runtime::with_named_workers("reconciler", THREADS, BLOCKING_THREADS)?;
-        let stopped = {
+        let guard = CrashGuard::new(&identity);
+        let end = {
             let lead = async {
                 let stores = reconcilers.spawn(connect()).await.context("cannot connect")??;
-                let (tools, settings, shown) = (tools(stores), settings.clone(), shown.clone());
+                let (tools, settings, shown) = (tools(stores, guard.clone()), settings.clone(), shown.clone());
                 Ok::<_, anyhow::Error>(reconcilers.spawn(operate(tools, settings, shown)).await?)
             };
             tokio::select! {
@@ -215,23 +230,31 @@ where
                     if let Err(error) = ended {
                         tracing::error!("the reconcilers stopped: {error:#}");
                     }
-                    false
+                    LeadershipEnd::Reconcilers
                 }
-                () = candidate.keep_renewing() => false,
-                () = &mut stop => true,
+                () = candidate.keep_renewing() => LeadershipEnd::Lease,
+                () = &mut stop => LeadershipEnd::Stopped,
             }
         };
+        let until = last_write();
+        if end == LeadershipEnd::Stopped {
+            stopping();
+            // While the reconcilers are there: a note that one of them is writing is waited for.
+            withdraw(&guard, until).await;
+        }
         // What still computes ends with the process at the latest; nothing of it is written any more.
         reconcilers.shutdown_background();
         health.leads.store(false, Ordering::Relaxed);
         shown.send_replace(BTreeMap::new());
-        if stopped {
-            break;
+        match end {
+            LeadershipEnd::Stopped => break until,
+            LeadershipEnd::Lease => withdraw(&guard, until).await,
+            // What ended them may be what was assessed.
+            LeadershipEnd::Reconcilers => {}
         }
-    }
-    tracing::info!("stopping; another signal exits immediately");
+    };
     // Another need not wait until the lease has run out; if the store is away, that is how it goes.
-    let _ = tokio::time::timeout(Duration::from_secs(2), candidate.release()).await;
+    let _ = tokio::time::timeout_at(until, candidate.release()).await;
     tokio::task::spawn_blocking(move || {
         listeners.drain(Duration::from_secs(1));
         if let Some(console) = console {
@@ -241,6 +264,17 @@ where
     .await?;
     // A computation that never ends would be waited for.
     std::process::exit(0)
+}
+
+/// Why a process does not lead any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LeadershipEnd {
+    /// It was asked to stop.
+    Stopped,
+    /// It could not renew the lease.
+    Lease,
+    /// The reconcilers ended, which they never do by themselves.
+    Reconcilers,
 }
 
 fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {

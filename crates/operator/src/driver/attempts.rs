@@ -34,6 +34,9 @@ struct Attempt {
     /// Whether the answer was assessed by an earlier process.
     #[serde(default)]
     cached: bool,
+    /// The process that began it. Notes of earlier releases have none.
+    #[serde(default)]
+    process: String,
 }
 
 /// Whether an answer is assessed.
@@ -50,12 +53,13 @@ pub(super) enum Decision {
 }
 
 impl Attempts {
-    /// Decides about a new answer.
-    pub(super) fn decide(&self, digest: &Digest, now: Timestamp) -> Decision {
-        if self.count(digest, |one| !one.cached || now.since(one.at) < HOUR) >= ATTEMPTS {
+    /// Decides about a new answer. What the process began that asks has not ended it.
+    pub(super) fn decide(&self, digest: &Digest, process: &str, now: Timestamp) -> Decision {
+        if self.count(digest, process, |one| !one.cached || now.since(one.at) < HOUR) >= ATTEMPTS {
             return Decision::SetAside;
         }
-        let recent: Vec<&Attempt> = self.0.iter().filter(|one| !one.cached && now.since(one.at) < DAY).collect();
+        let recent: Vec<&Attempt> =
+            self.of_others(process).filter(|one| !one.cached && now.since(one.at) < DAY).collect();
         let Some(last) = recent.iter().map(|one| one.at).max().filter(|_| recent.len() >= ATTEMPTS) else {
             return Decision::Assess;
         };
@@ -66,26 +70,40 @@ impl Attempts {
     }
 
     /// Whether a cached answer may be used.
-    pub(super) fn may_use_cached(&self, digest: &Digest, now: Timestamp) -> bool {
-        self.count(digest, |one| now.since(one.at) < HOUR) < ATTEMPTS
+    pub(super) fn may_use_cached(&self, digest: &Digest, process: &str, now: Timestamp) -> bool {
+        self.count(digest, process, |one| now.since(one.at) < HOUR) < ATTEMPTS
     }
 
-    fn count(&self, digest: &Digest, counts: impl Fn(&Attempt) -> bool) -> usize {
-        self.0.iter().filter(|one| one.digest == *digest && counts(one)).count()
+    fn of_others(&self, process: &str) -> impl Iterator<Item = &Attempt> {
+        self.0.iter().filter(move |one| one.process != process)
     }
 
-    /// Notes that an answer is about to be assessed.
-    pub(super) fn begin(&mut self, digest: &Digest, now: Timestamp, cached: bool) {
-        self.0.push(Attempt { digest: digest.clone(), at: now, cached });
+    fn count(&self, digest: &Digest, process: &str, counts: impl Fn(&Attempt) -> bool) -> usize {
+        self.of_others(process).filter(|one| one.digest == *digest && counts(one)).count()
+    }
+
+    /// Notes that an answer is about to be assessed by a process. A process has one attempt on an answer.
+    pub(super) fn begin(&mut self, digest: &Digest, process: &str, now: Timestamp, cached: bool) {
+        self.0.retain(|one| one.digest != *digest || one.process != process);
+        self.0.push(Attempt { digest: digest.clone(), at: now, cached, process: process.to_owned() });
         let many = self.0.len().saturating_sub(REMEMBERED);
         self.0.drain(..many);
     }
 
-    /// Notes that an answer was assessed, and did no harm; false if nothing changes.
-    pub(super) fn done(&mut self, digest: &Digest) -> bool {
-        let before = self.0.len();
+    /// Notes that an answer was assessed, and did no harm.
+    pub(super) fn done(&mut self, digest: &Digest) {
         self.0.retain(|one| one.digest != *digest);
-        self.0.len() != before
+    }
+
+    /// Removes what a process began: it ends for another reason.
+    pub(super) fn withdraw(&mut self, process: &str) {
+        self.0.retain(|one| one.process != process);
+    }
+
+    /// Whether a process has begun something that is not done.
+    #[cfg(test)]
+    pub(super) fn has_open(&self, process: &str) -> bool {
+        self.0.iter().any(|one| one.process == process)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -105,10 +123,36 @@ mod tests {
         Timestamp::from_seconds(1_700_000_000).unwrap().plus(Duration::from_mins(minutes))
     }
 
-    /// Begins to assess an answer, and ends the process.
+    /// The process that decides.
+    const PRESENT: &str = "present";
+
+    /// Begins to assess an answer in a process of its time, which it ends.
+    fn begin(attempts: &mut Attempts, name: &str, minutes: u64, cached: bool) {
+        attempts.begin(&answer(name), &format!("process {minutes}"), at(minutes), cached);
+    }
+
+    fn decide(attempts: &Attempts, name: &str, minutes: u64) -> Decision {
+        attempts.decide(&answer(name), PRESENT, at(minutes))
+    }
+
     fn die(attempts: &mut Attempts, name: &str, minutes: u64) {
-        assert_eq!(attempts.decide(&answer(name), at(minutes)), Decision::Assess, "{name}");
-        attempts.begin(&answer(name), at(minutes), false);
+        assert_eq!(decide(attempts, name, minutes), Decision::Assess, "{name}");
+        begin(attempts, name, minutes, false);
+    }
+
+    #[test]
+    fn what_the_present_process_began_has_not_ended_it() {
+        let mut attempts = Attempts::default();
+        for minutes in 0..5 {
+            assert_eq!(decide(&attempts, "good", minutes), Decision::Assess);
+            attempts.begin(&answer("good"), PRESENT, at(minutes), false);
+            assert!(attempts.may_use_cached(&answer("good"), PRESENT, at(minutes)));
+        }
+        assert_eq!(attempts.0.len(), 1);
+        assert_eq!(decide(&attempts, "other", 5), Decision::Assess);
+        begin(&mut attempts, "good", 6, false);
+        attempts.withdraw(PRESENT);
+        assert!(!attempts.has_open(PRESENT) && attempts.has_open("process 6"), "those of others stay");
     }
 
     #[test]
@@ -116,10 +160,10 @@ mod tests {
         let mut attempts = Attempts::default();
         die(&mut attempts, "bad", 0);
         die(&mut attempts, "bad", 1);
-        assert_eq!(attempts.decide(&answer("bad"), at(2)), Decision::SetAside);
-        assert_eq!(attempts.decide(&answer("bad"), at(100_000)), Decision::SetAside, "for good");
-        assert!(attempts.done(&answer("bad")) && !attempts.done(&answer("bad")));
-        assert_eq!(attempts.decide(&answer("bad"), at(2)), Decision::Assess);
+        assert_eq!(decide(&attempts, "bad", 2), Decision::SetAside);
+        assert_eq!(decide(&attempts, "bad", 100_000), Decision::SetAside, "for good");
+        attempts.done(&answer("bad"));
+        assert_eq!(decide(&attempts, "bad", 2), Decision::Assess);
     }
 
     #[test]
@@ -130,7 +174,7 @@ mod tests {
         die(&mut attempts, "one", 20);
         die(&mut attempts, "other", 60);
         for name in ["one", "other"] {
-            assert_eq!(attempts.decide(&answer(name), at(3_000)), Decision::SetAside);
+            assert_eq!(decide(&attempts, name, 3_000), Decision::SetAside);
         }
     }
 
@@ -140,43 +184,46 @@ mod tests {
         let (mut now, mut deaths) = (0, Vec::new());
         while now < 24 * 60 {
             let name = format!("answer {now}");
-            match attempts.decide(&answer(&name), at(now)) {
+            match decide(&attempts, &name, now) {
                 Decision::Assess => {
                     deaths.push(now);
-                    attempts.begin(&answer(&name), at(now), false);
+                    begin(&mut attempts, &name, now, false);
                 }
                 Decision::Wait { until, ended } => assert!(until > at(now) && ended == deaths.len()),
                 Decision::SetAside => panic!("it is another one"),
             }
             // A good answer in between changes nothing.
-            attempts.begin(&answer("good"), at(now), false);
-            assert!(attempts.done(&answer("good")));
+            begin(&mut attempts, "good", now, false);
+            attempts.done(&answer("good"));
             now += 1;
         }
         assert_eq!(deaths, [0, 1, 11, 31, 71, 151, 311, 631, 991, 1351]);
-        assert_eq!(attempts.decide(&answer("new"), at(5_000)), Decision::Assess, "a day later");
+        assert_eq!(decide(&attempts, "new", 5_000), Decision::Assess, "a day later");
     }
 
     #[test]
     fn a_cached_answer_that_ends_processes_is_not_recalled_for_a_while() {
         let mut attempts = Attempts::default();
         for minutes in [0, 5] {
-            assert!(attempts.may_use_cached(&answer("cached"), at(minutes)));
-            attempts.begin(&answer("cached"), at(minutes), true);
+            assert!(attempts.may_use_cached(&answer("cached"), PRESENT, at(minutes)));
+            begin(&mut attempts, "cached", minutes, true);
         }
-        assert!(!attempts.may_use_cached(&answer("cached"), at(6)));
-        assert_eq!(attempts.decide(&answer("cached"), at(6)), Decision::SetAside, "nor when it is fetched");
-        assert_eq!(attempts.decide(&answer("new"), at(6)), Decision::Assess, "another one is not to blame");
-        assert!(attempts.may_use_cached(&answer("cached"), at(70)), "two restarts on another day are no reason");
+        assert!(!attempts.may_use_cached(&answer("cached"), PRESENT, at(6)));
+        assert_eq!(decide(&attempts, "cached", 6), Decision::SetAside, "nor when it is fetched");
+        assert_eq!(decide(&attempts, "new", 6), Decision::Assess, "another one is not to blame");
+        assert!(
+            attempts.may_use_cached(&answer("cached"), PRESENT, at(70)),
+            "two restarts on another day are no reason"
+        );
     }
 
     #[test]
     fn only_the_last_attempts_are_remembered() {
         let mut attempts = Attempts::default();
         for number in 0..100 {
-            attempts.begin(&answer(&number.to_string()), at(number), false);
+            begin(&mut attempts, &number.to_string(), number, false);
         }
         assert_eq!(attempts.0.len(), REMEMBERED);
-        assert!(attempts.done(&answer("99")));
+        assert!(attempts.has_open("process 99") && !attempts.has_open("process 0"));
     }
 }

@@ -13,8 +13,8 @@ use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::Tools;
 use super::attempts::Decision;
-use super::{Tools, crash_guard};
 use clearway_update::reconciler::{Effect, Input, ObjectRecords, Settings, UpstreamAnswer};
 use clearway_update::upstream::CachedState;
 use clearway_update::upstream::Knowledge;
@@ -40,7 +40,7 @@ pub(super) async fn run_effect<S: Store>(
             vec![Input::Fetched { ask, outcome }]
         }
         Effect::Assessed(digest) => {
-            crash_guard::assessed(&tools.store, cached_state_key, &digest).await;
+            tools.guard.assessed(&tools.store, cached_state_key, &digest).await;
             Vec::new()
         }
         Effect::Evaluate(round) => {
@@ -97,10 +97,10 @@ async fn fetch<S: Store>(
         Answer::Body { bytes, validator, .. } => {
             let digest = Digest::sha256(&bytes);
             if guard.again {
-                crash_guard::forget(&tools.store, guard.key).await;
+                tools.guard.forget(&tools.store, guard.key).await;
             }
             if guard.digest != Some(&digest) {
-                match crash_guard::begin(&tools.store, guard.key, &digest, (tools.clock)()).await {
+                match tools.guard.begin(&tools.store, guard.key, &digest, (tools.clock)()).await {
                     Decision::Assess => {}
                     Decision::SetAside => return Err(RetrievalError::of_set_aside(&digest)),
                     Decision::Wait { until, ended } => return Err(RetrievalError::of_wait(&digest, until, ended)),
@@ -120,7 +120,7 @@ async fn fetch<S: Store>(
             .await;
             if !matches!(read, Ok(Ok(_))) {
                 // It cannot be used, but it did not end the process.
-                crash_guard::assessed(&tools.store, guard.key, &digest).await;
+                tools.guard.assessed(&tools.store, guard.key, &digest).await;
             }
             match read {
                 Ok(Ok(knowledge)) => {
@@ -235,7 +235,7 @@ fn retrieval_error(error: &ServiceError) -> RetrievalError {
     // Whatever failed may have quoted the address.
     let error = error.to_string();
     let message = format!("Unable to retrieve available updates: {}", redacted(&error));
-    RetrievalError { reason, message, passing }
+    RetrievalError { reason, message, passing, answered: false }
 }
 
 #[cfg(test)]
@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
     use crate::apply_update;
-    use crate::driver::MemoryPermit;
+    use crate::driver::{CrashGuard, MemoryPermit};
     use crate::heartbeat::Heartbeat;
     use crate::release_violations::ReleaseEvaluator;
 
@@ -300,6 +300,7 @@ mod tests {
             clock: || Timestamp::EPOCH,
             heartbeat: Heartbeat::default(),
             memory: MemoryPermit::default(),
+            guard: CrashGuard::new("test"),
         }
     }
 

@@ -87,15 +87,19 @@ impl Reconciler {
     fn held(&self, object: &VersionObject, now: Timestamp) -> Option<Timestamp> {
         let updating = object.status.as_ref().is_some_and(|status| status.open_entry().is_some());
         let later = |since: Option<Timestamp>, by: Duration| since.map(|since| since.plus(by)).filter(|end| *end > now);
+        // Very many answers in a second are not as many statuses.
+        let composed = self.writes.composed_at.filter(|_| self.evidence.rounds.is_open());
         match &self.rollout {
             Rollout::Applying { .. } => later(self.writes.stored_at, BETWEEN_WRITES),
             // A first look at everything becomes one status, not one for each answer.
             Rollout::Idle if !updating => {
                 let asking = self.upstream.asking.filter(|_| !self.upstream.tried);
-                // Very many answers in a second are not as many statuses.
-                let composed = self.writes.composed_at.filter(|_| self.evidence.rounds.is_open());
                 let round = later(self.evidence.round_since, FOR_ANSWERS);
                 later(asking, FOR_ANSWERS).max(round).max(later(composed, BETWEEN_WRITES))
+            }
+            // These may stay for long.
+            Rollout::Waiting { .. } | Rollout::NotAccepted { .. } | Rollout::Done { .. } => {
+                later(composed, BETWEEN_WRITES)
             }
             // What an update waits for is never held back.
             _ => None,

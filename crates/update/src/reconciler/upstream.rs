@@ -1,6 +1,7 @@
 //! The update service: when it is asked, what it answered, and what of that is kept over a restart.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clearway_core::{Digest, EntityTag, Event, EventType, Timestamp};
 
@@ -8,8 +9,8 @@ use super::{Effect, Reconciler, UpstreamAnswer};
 use crate::api::VersionObject;
 use crate::desired_update::architecture::MultiRelease;
 use crate::status::conditions::Retrieval;
-use crate::upstream::CachedState;
 use crate::upstream::Knowledge;
+use crate::upstream::cached_state::{CachedMark, CachedState};
 use crate::upstream::{RetrievalError, UpstreamRequest};
 
 /// What is known from the update service, and the state of asking it.
@@ -35,10 +36,18 @@ pub(super) struct Upstream {
     failures: u32,
     /// The digest of the answer that was assessed with all that could be found out.
     assessed: Option<Digest>,
-    /// Whether an answer that was set aside is to be assessed again.
+    /// Whether an answer that was set aside is to be assessed again; until there is one.
     assess_again: bool,
     /// What was cached last.
-    cached: Option<CachedState>,
+    cached: Option<CachedMark>,
+}
+
+/// When the next request is due: whole intervals after the last one. How long an answer was worked on depends on what
+/// objects contain, and the service must not learn that.
+fn next_request(asked: Timestamp, interval: Duration, now: Timestamp) -> Timestamp {
+    let seconds = interval.as_secs().max(1);
+    let intervals = (now.since(asked).as_secs() / seconds).saturating_add(1);
+    asked.plus(Duration::from_secs(seconds.saturating_mul(intervals)))
 }
 
 impl Upstream {
@@ -94,7 +103,7 @@ impl Reconciler {
         let request = match request {
             Ok(request) => request,
             Err(error) => {
-                self.forget(now);
+                self.forget(now, effects);
                 let unused = self.upstream.cached_before.take();
                 effects.extend(unused.map(|cached| Effect::Assessed(cached.digest())));
                 return self.upstream.begin(Err(error));
@@ -102,14 +111,14 @@ impl Reconciler {
         };
         self.restore_cached(&request, now, effects);
         if self.upstream.request.as_ref() != Some(&request) {
-            self.forget(now);
+            self.forget(now, effects);
             self.upstream.begin(Ok(request.clone()));
         }
         let upstream = &mut self.upstream;
         if upstream.asking.is_none() && upstream.next.is_none_or(|next| next <= now) {
             upstream.asking = Some(now);
             let digest = upstream.knowledge.as_ref().map(|knowledge| knowledge.digest.clone());
-            let again = std::mem::take(&mut upstream.assess_again);
+            let again = upstream.assess_again;
             effects.push(Effect::Fetch { ask: request, known: upstream.validator.clone(), digest, again });
         }
     }
@@ -127,15 +136,25 @@ impl Reconciler {
         upstream.request = Some(request.clone());
         upstream.retrieved_at = Some(knowledge.at);
         upstream.knowledge = Some(Arc::new(knowledge));
-        upstream.cached = Some(cached);
+        upstream.cached = Some(cached.mark());
         self.set_questions(now);
     }
 
-    fn forget(&mut self, now: Timestamp) {
+    fn forget(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.mark_replaced(None, effects);
+        // If the same answer comes again, it is begun anew.
+        self.upstream.assessed = None;
         if self.upstream.knowledge.take().is_some() {
             self.set_questions(now);
             self.evidence.objects = None;
         }
+    }
+
+    /// Notes that the present answer is not used any more, if its assessment was not complete: it did no harm.
+    fn mark_replaced(&self, by: Option<&Digest>, effects: &mut Vec<Effect>) {
+        let digest = self.upstream.knowledge.as_ref().map(|knowledge| &knowledge.digest);
+        let open = digest.filter(|digest| Some(*digest) != by && Some(*digest) != self.upstream.assessed.as_ref());
+        effects.extend(open.cloned().map(Effect::Assessed));
     }
 
     /// Takes what came of asking the update service.
@@ -147,14 +166,24 @@ impl Reconciler {
         effects: &mut Vec<Effect>,
     ) {
         if self.upstream.request.as_ref() != Some(request) {
+            // It is not used, so it does no harm; unless it is what the present request was answered with.
+            if let Ok(UpstreamAnswer::Knowledge(unused, _)) = outcome
+                && self.upstream.knowledge.as_ref().is_none_or(|known| known.digest != unused.digest)
+            {
+                effects.push(Effect::Assessed(unused.digest));
+            }
             return;
         }
         let upstream = &mut self.upstream;
-        (upstream.asking, upstream.tried) = (None, true);
+        let asked = upstream.asking.take().unwrap_or(now);
+        upstream.tried = true;
+        upstream.assess_again &= !outcome
+            .as_ref()
+            .map_or_else(|error| error.answered, |fetched| matches!(fetched, UpstreamAnswer::Knowledge(..)));
         match outcome {
             Ok(fetched) => {
                 (upstream.retrieved_at, upstream.failures, upstream.error) = (Some(now), 0, None);
-                upstream.next = Some(now.plus(self.settings.fetch_interval()));
+                upstream.next = Some(next_request(asked, self.settings.fetch_interval(), now));
                 if let UpstreamAnswer::Knowledge(knowledge, validator) = fetched {
                     upstream.validator = validator;
                     self.learn(*knowledge, now, effects);
@@ -162,22 +191,27 @@ impl Reconciler {
             }
             Err(error) => {
                 upstream.failures = upstream.failures.saturating_add(1);
-                upstream.next = Some(now.plus(self.settings.back_off(upstream.failures)));
+                upstream.next = Some(next_request(asked, self.settings.back_off(upstream.failures), now));
                 let max_age = self.settings.graph_max_age;
                 let old = upstream.knowledge.as_ref().is_some_and(|known| now.since(known.at) > max_age);
                 let useless = !error.passing || old;
                 upstream.error = Some(error);
                 if useless {
                     upstream.validator = None;
-                    self.forget(now);
+                    self.forget(now, effects);
                 }
             }
         }
     }
 
     fn learn(&mut self, knowledge: Knowledge, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.mark_replaced(Some(&knowledge.digest), effects);
         let before = self.upstream.knowledge.as_ref();
-        self.writes.composed &= before.is_some_and(|known| known.digest == knowledge.digest);
+        let same = before.is_some_and(|known| known.digest == knowledge.digest);
+        self.writes.composed &= same;
+        if !same {
+            self.upstream.assessed = None;
+        }
         if let Some(summary) = knowledge.findings.summary() {
             let revision = knowledge.digest.to_string();
             self.record(Event::new(EventType::Warning, "GraphFindings", summary).about(&revision), effects);
@@ -209,8 +243,9 @@ impl Reconciler {
         let answers = self.evidence.rounds.export();
         let cached = CachedState::new(request, knowledge, upstream.validator.as_ref(), &answers);
         let max_age = self.settings.advice.max_age;
-        if upstream.cached.as_ref().is_none_or(|before| before.is_worth_replacing(&cached, now, max_age)) {
-            upstream.cached = Some(cached.clone());
+        let mark = cached.mark();
+        if upstream.cached.as_ref().is_none_or(|before| before.is_worth_replacing(&mark, now, max_age)) {
+            upstream.cached = Some(mark);
             effects.push(Effect::Cache(Box::new(cached)));
         }
     }

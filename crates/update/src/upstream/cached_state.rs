@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -13,7 +14,7 @@ use clearway_promql::eval::Value;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
 use crate::api::Kind;
@@ -44,7 +45,9 @@ pub struct CachedState {
     at: Timestamp,
     #[serde(default)]
     validator: Option<String>,
-    graph: String,
+    /// Shared with the knowledge it is of: it may be large.
+    #[serde(serialize_with = "write_text", deserialize_with = "read_text")]
+    graph: Arc<str>,
     answers: String,
     #[serde(default)]
     digest: Option<Digest>,
@@ -68,7 +71,7 @@ impl CachedState {
             version: ask.version.to_string(),
             at: knowledge.at,
             validator: validator.map(|validator| validator.as_str().to_owned()),
-            graph: String::from_utf8_lossy(knowledge.answer()).into_owned(),
+            graph: knowledge.answer().clone(),
             answers: stored_answers::write(answers),
             digest: Some(knowledge.digest.clone()),
             findings: knowledge.findings.clone(),
@@ -132,15 +135,40 @@ impl CachedState {
         self.validator.as_deref().and_then(EntityTag::new)
     }
 
-    /// Whether another is so much better that it is worth a write: it says something else, or this one is getting old.
-    pub fn is_worth_replacing(&self, other: &CachedState, now: Timestamp, max_age: Duration) -> bool {
-        let timeless = |kept: &CachedState| CachedState {
-            at: Timestamp::EPOCH,
-            answers: without_times(&kept.answers),
-            ..kept.clone()
+    /// What tells this from others.
+    pub fn mark(&self) -> CachedMark {
+        let about = (&self.upstream, &self.channel, &self.arch, &self.id, &self.version);
+        let digest = |answers: &str| {
+            let parts = json!([about, self.validator, self.digest(), self.findings, answers]);
+            Digest::sha256(parts.to_string().as_bytes())
         };
-        timeless(self) != timeless(other) || (self != other && now.since(self.at) > max_age.mul_f64(0.75))
+        CachedMark { at: self.at, whole: digest(&self.answers), timeless: digest(&without_times(&self.answers)) }
     }
+}
+
+/// What tells one cached state from another, without its texts. The graph follows from the digest of the answer and the
+/// version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CachedMark {
+    at: Timestamp,
+    whole: Digest,
+    /// Without the times of the answers.
+    timeless: Digest,
+}
+
+impl CachedMark {
+    /// Whether another is so much better that it is worth a write: it says something else, or this one is getting old.
+    pub fn is_worth_replacing(&self, other: &CachedMark, now: Timestamp, max_age: Duration) -> bool {
+        self.timeless != other.timeless || (self != other && now.since(self.at) > max_age.mul_f64(0.75))
+    }
+}
+
+fn write_text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text)
+}
+
+fn read_text<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<str>, D::Error> {
+    String::deserialize(from).map(Arc::from)
 }
 
 /// What tells addresses apart without repeating them. The cluster's id goes in, so that short secrets are not looked up.

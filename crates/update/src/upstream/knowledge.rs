@@ -3,6 +3,8 @@
 //! A channel has hundreds of releases, and a cluster can go to a few of them. What is kept, in memory and over a restart,
 //! is the part of the answer that starts at the version the cluster runs.
 
+use std::sync::Arc;
+
 use clearway_advice::{NotInGraph, Plan, Settings};
 use clearway_core::{Diagnostic, Digest, Limits, Timestamp, Version};
 use clearway_graph::{Graph, Node, wire};
@@ -45,7 +47,7 @@ pub struct Knowledge {
     pub findings: GraphFindings,
     targets: Vec<Target>,
     /// The part of the answer that all of this follows from.
-    answer: Vec<u8>,
+    answer: Arc<str>,
 }
 
 /// Why an answer says nothing about a version.
@@ -89,7 +91,7 @@ impl Knowledge {
             findings: GraphFindings::new(&read.diagnostics, from),
             diagnostics: read.diagnostics,
             targets,
-            answer: wire::write(&part),
+            answer: String::from_utf8_lossy(&wire::write(&part)).into(),
         })
     }
 
@@ -105,7 +107,7 @@ impl Knowledge {
     }
 
     /// The part of the answer that this follows from: reading it again comes to the same.
-    pub fn answer(&self) -> &[u8] {
+    pub fn answer(&self) -> &Arc<str> {
         &self.answer
     }
 }

@@ -32,6 +32,8 @@ pub struct RetrievalError {
     pub message: String,
     /// Whether what was said before is still worth something: it is while only the service is in trouble.
     pub passing: bool,
+    /// Whether the service gave an answer, which cannot be used.
+    pub answered: bool,
 }
 
 impl UpstreamRequest {
@@ -42,7 +44,12 @@ impl UpstreamRequest {
         default_upstream: Option<&Address>,
         arch: &Arch,
     ) -> Result<Self, RetrievalError> {
-        let no = |reason: Reason, message: &str| RetrievalError { reason, message: message.to_owned(), passing: false };
+        let no = |reason: Reason, message: &str| RetrievalError {
+            reason,
+            message: message.to_owned(),
+            passing: false,
+            answered: false,
+        };
         let upstream = spec.upstream.as_deref().map(Address::from).or(default_upstream.cloned());
         let upstream = upstream
             .ok_or_else(|| no(reason!("NoUpstream"), "No updateService server has been set to retrieve updates."))?;
@@ -78,7 +85,7 @@ impl RetrievalError {
     /// The answer could not be read at all.
     pub fn of_reading(why: &str) -> Self {
         let message = format!("Unable to retrieve available updates: {why}");
-        RetrievalError { reason: reason!("ResponseInvalid"), message, passing: true }
+        RetrievalError { reason: reason!("ResponseInvalid"), message, passing: true, answered: true }
     }
 
     /// The answer ended a process twice while it was assessed, so it is not assessed again.
@@ -86,7 +93,7 @@ impl RetrievalError {
         let message = format!(
             "Unable to use the available updates: the answer {digest} is set aside, because the operator ended twice while assessing it. Change the annotation {RE_EVALUATE} to try it again."
         );
-        RetrievalError { reason: reason!("RevisionSetAside"), message, passing: true }
+        RetrievalError { reason: reason!("RevisionSetAside"), message, passing: true, answered: true }
     }
 
     /// Processes ended while they assessed new answers, so the next one waits.
@@ -94,7 +101,7 @@ impl RetrievalError {
         let message = format!(
             "Unable to use the available updates: the answer {digest} is set aside until {until}, because the operator ended {ended} times while assessing new answers. Change the annotation {RE_EVALUATE} to try it now."
         );
-        RetrievalError { reason: reason!("RevisionSetAside"), message, passing: true }
+        RetrievalError { reason: reason!("RevisionSetAside"), message, passing: true, answered: true }
     }
 
     /// The service answered, but not about this cluster's version.
@@ -109,7 +116,8 @@ impl RetrievalError {
                 (reason!("VersionNotFound"), false, why)
             }
         };
-        RetrievalError { reason, message: format!("Unable to retrieve available updates: {why}"), passing }
+        let message = format!("Unable to retrieve available updates: {why}");
+        RetrievalError { reason, message, passing, answered: true }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod advice;
 mod architecture;
+mod attempts;
 mod loosened;
 mod readers;
 mod readiness;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use clearway_update::reconciler::Settings;
+use clearway_update::reconciler::{RE_EVALUATE, Settings, UpdateMode};
+use clearway_update::rollout::Rollout;
+use serde_json::json;
 
 use crate::world::{Service, World, graph, risk, settings};
 
@@ -54,10 +56,35 @@ fn a_short_interval_does_not_spin() {
             let mut world = World::with(graph(&[]), settings);
             world.service = service;
             world.start();
+            assert!(world.reconciler.next() > Some(world.now), "{jitter}: it is asked again at once");
+            // Passing time fails if a step is due at its own time.
             world.pass(Duration::from_mins(1));
             assert!((20..=62).contains(&world.count("fetch")), "{jitter}: {}", world.count("fetch"));
         }
     }
+}
+
+/// Every answer changes the advice about one update; while an update is asked for that nobody applies, they are not as many
+/// statuses.
+#[test]
+fn answers_of_a_second_are_not_as_many_statuses_while_an_update_is_requested() {
+    let queries = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let versions: Vec<String> = (1..=queries.len()).map(|minor| format!("1.{minor}.0")).collect();
+    let updates: Vec<_> =
+        versions.iter().zip(queries).map(|(to, query)| (to.as_str(), vec![risk(query, query)])).collect();
+    let settings = Settings { update_mode: UpdateMode::Never, ..settings() };
+    let mut world = World::with(graph(&updates), settings);
+    world.metrics.extend(queries.map(|query| (query, Some(1.0))));
+    world.start();
+    world.ask_for(json!({"version": "1.0.1"}));
+    world.pass(Duration::from_secs(10));
+    assert!(matches!(world.reconciler.rollout(), Rollout::Waiting { .. }), "{:?}", world.reconciler.rollout());
+    world.metrics.extend(queries.map(|query| (query, Some(0.0))));
+    world.log.clear();
+    world.edit(|object| object["metadata"]["annotations"] = json!({RE_EVALUATE: "now"}));
+    world.pass(Duration::from_secs(10));
+    assert_eq!(world.available().len(), queries.len() + 1);
+    assert!(world.count("store") <= 3, "{:?}", world.log);
 }
 
 /// `CannotRetrieveUpdates` fires after a restart in an outage, too: there is a time from the start, and it is that of the

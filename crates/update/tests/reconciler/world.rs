@@ -1,11 +1,11 @@
 //! A world for a reconciler: an object that is stored, a service, a metrics store, and a clock, all of which obey.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use clearway_advice::evidence::{Failure as QueryFailure, FailureClass, ObjectQuestion, Observation, Record};
 use clearway_conditions::reason;
-use clearway_core::{EntityTag, Event, GroupKind, Timestamp};
+use clearway_core::{Digest, EntityTag, Event, GroupKind, Timestamp};
 use clearway_promql::Labels;
 use clearway_promql::eval::{self, Sample};
 use clearway_update::reconciler::{Effect, Input, ObjectRecords, Reconciler, Settings, UpdateMode, UpstreamAnswer};
@@ -48,6 +48,8 @@ pub(crate) struct World {
     pub(crate) failures: usize,
     pub(crate) log: Vec<String>,
     pub(crate) kept: Option<CachedState>,
+    /// The answers that were begun to be assessed and are not done.
+    pub(crate) assessing: BTreeSet<Digest>,
     /// What preparing a release comes to.
     pub(crate) prepared: Result<PreparedRelease, String>,
     /// Whether applying ends.
@@ -119,6 +121,7 @@ impl World {
             failures: 0,
             log: Vec::new(),
             kept: None,
+            assessing: BTreeSet::new(),
             prepared: Ok(PreparedRelease {
                 version: "1.0.1".into(),
                 hash: "h".into(),
@@ -169,9 +172,8 @@ impl World {
                 Some(next) if next <= end => {
                     self.now = self.now.max(next);
                     self.input(Input::Tick);
-                    if self.reconciler.next().is_some_and(|again| again <= self.now) {
-                        self.now = self.now.plus(Duration::from_secs(1));
-                    }
+                    let again = self.reconciler.next();
+                    assert!(again.is_none_or(|again| again > self.now), "it spins at {}: {:?}", self.now, self.log);
                 }
                 _ => {
                     self.now = end;
@@ -217,12 +219,20 @@ impl World {
 
     fn run_effect(&mut self, effect: Effect) -> Vec<Input> {
         match effect {
-            Effect::Fetch { ask, known, .. } => {
-                self.log.push("fetch".into());
-                self.fetch(ask, known.as_ref()).into_iter().collect()
+            Effect::Fetch { ask, known, digest, again } => {
+                self.log.push(format!("fetch{}", if again { " again" } else { "" }));
+                let fetched = self.fetch(ask, known.as_ref());
+                // As the operator does before it reads an answer.
+                if let Some(Input::Fetched { outcome: Ok(UpstreamAnswer::Knowledge(knowledge, _)), .. }) = &fetched
+                    && digest.as_ref() != Some(&knowledge.digest)
+                {
+                    self.assessing.insert(knowledge.digest.clone());
+                }
+                fetched.into_iter().collect()
             }
-            Effect::Assessed(_) => {
+            Effect::Assessed(digest) => {
                 self.log.push("assessed".into());
+                self.assessing.remove(&digest);
                 Vec::new()
             }
             Effect::Evaluate(round) => {
@@ -320,11 +330,13 @@ impl World {
         }
     }
 
-    fn fetch(&self, ask: UpstreamRequest, known: Option<&EntityTag>) -> Option<Input> {
+    /// What the service answers.
+    pub(crate) fn fetch(&self, ask: UpstreamRequest, known: Option<&EntityTag>) -> Option<Input> {
         let trouble = |reason, passing| RetrievalError {
             reason,
             message: "Unable to retrieve available updates: no".into(),
             passing,
+            answered: !passing,
         };
         let body = if ask.arch.as_str() == "multi" { &self.multi } else { &self.graph }.to_string();
         let tag = format!("\"{}\"", body.len());

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use clearway_advice::rounds::RoundSettings;
 use clearway_core::{Arch, Version};
 use clearway_operator::apply_update::{self, Pace};
-use clearway_operator::driver::{LatestReport, MemoryPermit, Tools};
+use clearway_operator::driver::{CrashGuard, LatestReport, MemoryPermit, Tools};
 use clearway_operator::embedded::{self, InitialState, SimulatedStep};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::install::apply::{Adoption, uuid_v4};
@@ -221,6 +221,7 @@ fn tools(state: &StateDirectory) -> Result<Tools<StateDirectory>> {
         clock: clock::now,
         heartbeat: Heartbeat::default(),
         memory: MemoryPermit::default(),
+        guard: CrashGuard::new(&identity()),
     })
 }
 
@@ -237,9 +238,8 @@ async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<ReportReceivers
         update_mode: UpdateMode::OnRequest,
         ..Settings::new(Arch::default())
     };
-    let identity = format!("demo_{}", std::process::id());
     let mut candidate =
-        Candidate::new(tools.store.clone(), NAMESPACE, NAME, identity, LeaseTerms::default(), clock::now);
+        Candidate::new(tools.store.clone(), NAMESPACE, NAME, identity(), LeaseTerms::default(), clock::now);
     let work = async {
         loop {
             candidate.acquire().await;
@@ -253,7 +253,13 @@ async fn lead(tools: Tools<StateDirectory>, shown: watch::Sender<ReportReceivers
         () = work => {}
         () = stop.notified() => {}
     }
+    tools.guard.withdraw(&tools.store).await;
     candidate.release().await;
+}
+
+/// The name of this process.
+fn identity() -> String {
+    format!("demo_{}", std::process::id())
 }
 
 /// What [`LatestReports`] sees.

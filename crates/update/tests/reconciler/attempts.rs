@@ -1,0 +1,140 @@
+//! What is noted as being assessed is done sooner or later, as long as the process is there; and when the service is asked.
+
+use std::time::Duration;
+
+use clearway_core::Timestamp;
+use clearway_update::reconciler::{Effect, Input, RE_EVALUATE, Reconciler};
+use serde_json::{Value, json};
+
+use crate::world::{Service, World, graph, risk, settings};
+
+fn conditional(query: &str) -> Value {
+    graph(&[("1.1.0", vec![risk("Alpha", query)])])
+}
+
+fn world() -> World {
+    let mut world = World::new(conditional("a"));
+    world.metrics.extend([("a", Some(0.0)), ("bb", Some(0.0))]);
+    world
+}
+
+fn follow(world: &mut World, channel: &str) {
+    world.edit(|object| object["spec"]["channel"] = json!(channel));
+    world.pass(Duration::from_secs(5));
+}
+
+#[test]
+fn channels_with_the_same_answer_leave_no_note() {
+    let mut world = world();
+    world.start();
+    for channel in ["d", "e", "d", "e"] {
+        follow(&mut world, channel);
+        assert!(world.assessing.is_empty(), "{channel}: {:?}", world.log);
+    }
+    assert_eq!(world.available(), ["1.1.0", "1.0.1"]);
+    world.service = Service::Forgets;
+    world.pass(Duration::from_mins(5));
+    world.service = Service::Answers;
+    world.pass(Duration::from_mins(5));
+    assert_eq!((world.available(), world.assessing.len()), (vec!["1.1.0".to_owned(), "1.0.1".to_owned()], 0));
+}
+
+#[test]
+fn an_answer_that_comes_back_leaves_no_note() {
+    let mut world = world();
+    world.start();
+    for query in ["bb", "a", "bb", "a"] {
+        world.graph = conditional(query);
+        world.pass(Duration::from_mins(5));
+        assert!(world.assessing.is_empty(), "{query}: {:?}", world.log);
+    }
+}
+
+#[test]
+fn an_answer_to_an_earlier_request_leaves_no_note() {
+    let mut world = world();
+    world.service = Service::Hangs;
+    let steps = world.reconciler.step(Input::Object(Box::new(world.object.clone())), world.now);
+    let ask = steps.into_iter().find_map(|effect| match effect {
+        Effect::Fetch { ask, .. } => Some(ask),
+        _ => None,
+    });
+    world.service = Service::Answers;
+    let late = world.fetch(ask.unwrap(), None).unwrap();
+    world.service = Service::Hangs;
+    follow(&mut world, "other");
+    assert_eq!(world.count("assessed"), 0);
+    world.input(late);
+    assert_eq!(world.count("assessed"), 1, "{:?}", world.log);
+    assert_eq!(world.available(), Vec::<String>::new(), "it is not used");
+}
+
+#[test]
+fn an_answer_that_is_replaced_before_it_was_assessed_leaves_no_note() {
+    let mut world = world();
+    world.answering = false;
+    world.start();
+    let first = world.assessing.clone();
+    assert_eq!(first.len(), 1);
+    world.graph = graph(&[("1.1.0", vec![risk("Alpha", "b"), risk("Beta", "a")])]);
+    world.pass(Duration::from_mins(5));
+    assert_eq!(world.assessing.len(), 1, "only the present one: {:?}", world.log);
+    assert!(world.assessing.is_disjoint(&first));
+    follow(&mut world, "other");
+    world.service = Service::Forgets;
+    world.pass(Duration::from_mins(5));
+    assert!(world.assessing.is_empty(), "nor does one that is forgotten: {:?}", world.log);
+}
+
+#[test]
+fn an_answer_is_assessed_again_when_there_is_one() {
+    let mut world = world();
+    world.start();
+    world.service = Service::Away;
+    world.edit(|object| object["metadata"]["annotations"] = json!({RE_EVALUATE: "now"}));
+    world.pass(Duration::from_mins(2));
+    let asked = world.count("fetch again");
+    assert!(asked > 1, "an outage does not use it up: {:?}", world.log);
+    world.service = Service::Answers;
+    world.graph = conditional("bb");
+    world.pass(Duration::from_mins(5));
+    let answered = world.count("fetch again");
+    world.pass(Duration::from_mins(30));
+    assert_eq!(world.count("fetch again"), answered, "once: {:?}", world.log);
+}
+
+/// When the present request of a reconciler was made, if one is made at this time.
+fn is_asked(reconciler: &mut Reconciler, now: Timestamp) -> Option<Effect> {
+    let effects = reconciler.step(Input::Tick, now);
+    effects.into_iter().find(|effect| matches!(effect, Effect::Fetch { .. }))
+}
+
+/// How long answers take to be worked on depends on what objects contain, and the service sees when it is asked.
+#[test]
+fn requests_do_not_depend_on_how_long_answers_are_worked_on() {
+    let mut times = Vec::new();
+    for slow in [0, 1, 30, 100] {
+        for service in [Service::Answers, Service::Away] {
+            let mut world = World::with(conditional("a"), settings());
+            let begin = world.now;
+            let object = Input::Object(Box::new(world.object.clone()));
+            let effects = world.reconciler.step(object, world.now);
+            let ask = effects.into_iter().find_map(|effect| match effect {
+                Effect::Fetch { ask, .. } => Some(ask),
+                _ => None,
+            });
+            world.service = service;
+            let outcome = world.fetch(ask.unwrap(), None).unwrap();
+            world.now = begin.plus(Duration::from_secs(slow));
+            world.reconciler.step(outcome, world.now);
+            let again = (slow..1_000)
+                .find(|second| is_asked(&mut world.reconciler, begin.plus(Duration::from_secs(*second))).is_some());
+            times.push((service == Service::Answers, slow, again.unwrap()));
+        }
+    }
+    let answered: Vec<u64> = times.iter().filter(|(answered, ..)| *answered).map(|(_, _, again)| *again).collect();
+    assert_eq!(answered, [180; 4], "{times:?}");
+    // After a failure, it is the next of the times that are apart by the rest after a failure.
+    let failed: Vec<u64> = times.iter().filter(|(answered, ..)| !*answered).map(|(_, _, again)| *again).collect();
+    assert_eq!(failed, [5, 5, 35, 105], "{times:?}");
+}
