@@ -203,13 +203,12 @@ async fn an_api_server_that_restarts_half_way_is_waited_for() {
 }
 
 /// What a future gives; nothing if it needs more than so many steps, and then it is dropped at whatever it waits for.
-async fn counted<F: Future>(future: F, limit: u64, steps: &mut u64) -> Option<F::Output> {
-    let mut future = std::pin::pin!(future);
-    std::future::poll_fn(|context| {
+fn counted<F: Future>(future: F, limit: u64, steps: &mut u64) -> impl Future<Output = Option<F::Output>> {
+    let mut future = Box::pin(future);
+    std::future::poll_fn(move |context| {
         *steps += 1;
         if *steps > limit { Poll::Ready(None) } else { future.as_mut().poll(context).map(Some) }
     })
-    .await
 }
 
 #[tokio::test]

@@ -248,8 +248,7 @@ async fn a_source_that_is_not_read_in_time_is_given_up_and_named() {
     let push = Pusher::new(&registry.base_url(), "a");
     push.release("latest", "1.0.0", "amd64").await;
     // Every single answer could take far longer.
-    let options =
-        RegistryOptions { deadline: Duration::from_millis(200), timeout: Duration::from_secs(3600), ..quick() };
+    let options = RegistryOptions { deadline: Duration::from_millis(200), timeout: Duration::from_hours(1), ..quick() };
     let proxy =
         Proxy::start(
             registry.base_url(),
