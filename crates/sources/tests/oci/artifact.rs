@@ -143,8 +143,8 @@ async fn what_is_no_graph_data_is_said() {
         ("g:xz-beside", "broken", "it is packed with xz, which is not supported"),
         ("g:bzip2", "broken", "it is packed with bzip2, which is not supported"),
         ("g:bzip2-beside", "broken", "it is packed with bzip2, which is not supported"),
-        ("g:other", "broken", "its content is none"),
-        ("g:other-beside", "broken", "its content is none"),
+        ("g:other", "broken", "its content is not an archive"),
+        ("g:other-beside", "broken", "its content is not an archive"),
         ("g:nowhere", "not_found", "g:nowhere: the registry has no such image; check the name"),
     ] {
         let error = read(&host, name, &Cache::none()).await.unwrap_err();

@@ -26,7 +26,8 @@ use crate::release::{Key, verify_image};
 /// Bytes of a name that fits into the header of an archive.
 const SHORT_NAME: usize = 100;
 /// What is wrong with a layer that is not what its media type, or the image, says.
-pub(in crate::oci) const NOT_AN_ARCHIVE: &str = "its media type is that of an archive, but its content is not an archive";
+pub(in crate::oci) const NOT_AN_ARCHIVE: &str =
+    "its media type is that of an archive, but its content is not an archive";
 
 /// Reads the graph-data of an image, and the digest that its name has now. With keys, one of them must have signed it.
 pub async fn graph_data(
