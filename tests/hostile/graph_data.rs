@@ -157,6 +157,8 @@ fn commands(name: &str, attack: &Attack, source: &str, place: &Path, graph: &[&s
         "-o",
         "json",
     ];
+    // Shown when a command itself fails.
+    println!("{name} from {source}");
     let lint = run(place, &[&["graph", "lint"][..], graph].concat());
     let show = run(place, &[&["graph", "show", "c"][..], graph].concat());
     let assessed = run(place, &[&assess[..], graph].concat());
