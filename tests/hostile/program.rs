@@ -77,7 +77,12 @@ pub(crate) fn shortened(text: &str) -> String {
 }
 
 /// The most resident memory that a process had, in kilobytes; nothing once it has ended.
+///
+/// For a moment after its start a child still has the memory of this program, which is not its own.
 fn memory(child: &Child) -> Option<u64> {
+    if fs::read_link(format!("/proc/{}/exe", child.id())).ok()? == std::env::current_exe().ok()? {
+        return None;
+    }
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let mark = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     mark.trim().trim_end_matches("kB").trim().parse().ok()
