@@ -304,7 +304,7 @@ mod tests {
                 &Limits::default(),
                 "damaged: a name in it has `..`",
             ),
-            (packed.clone(), &small, "larger than 8192 bytes"),
+            (packed.clone(), &small, "larger than 4096 bytes"),
             // What nobody asked for is unpacked too.
             (gzip(&tar(&[("big", &vec![0; 100_000])])), &small, "larger than 8192 bytes"),
             // All files together, each of which is small enough.
