@@ -2,8 +2,8 @@
 //!
 //! Each release is fetched as for an update, and its objects are evaluated as `clearway policy preview` does it, by the
 //! process with limits of its own that also runs before updates. All releases are fetched before anything of the cluster is
-//! read or evaluated, so that a registry sees the same requests at the same times whatever constraints the cluster has. What comes out are the objects that rules and snapshots
-//! read ([`ReleaseConstraint::to_object`]): counts and names of objects.
+//! read or evaluated, so that a registry sees the same requests at the same times whatever constraints the cluster has. The
+//! result is the objects that rules and snapshots read ([`ReleaseConstraint::to_object`]): counts and names of objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -100,7 +100,7 @@ pub(crate) fn walk(stream: &mut dyn Read, limit: u64, visit: &mut Visit<'_>) -> 
     walk_checked(stream, limit, None, visit).map(drop)
 }
 
-/// The same; gives the bytes that came out of the stream, and compares the digest of all that comes out of the stream, if there is one to compare it with.
+/// The same; returns the number of unpacked bytes, and compares the digest of all of them with `diff_id` if there is one.
 pub(crate) fn walk_checked(
     stream: &mut dyn Read,
     limit: u64,
