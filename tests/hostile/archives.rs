@@ -1,13 +1,47 @@
 //! Attacks by whoever packed an archive.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use clearway_testbed::images::gzip;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
+use crate::attack::{Content, Odd};
 use crate::program::{run, shortened};
 
+/// The contents of an attack below a directory of an archive; nothing if an archive cannot hold one of them.
+pub(crate) fn pack(below: &str, files: &BTreeMap<String, Content>) -> Option<Vec<u8>> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, content) in files {
+        let path = format!("{below}/{name}");
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o644);
+        header.set_size(0);
+        match content {
+            Content::Link { link } => {
+                header.set_entry_type(tar::EntryType::Symlink);
+                builder.append_link(&mut header, path, link).unwrap();
+            }
+            Content::Odd { odd: Odd::Pipe } => {
+                header.set_entry_type(tar::EntryType::Fifo);
+                builder.append_data(&mut header, path, std::io::empty()).unwrap();
+            }
+            file => {
+                let bytes = file.bytes()?;
+                header.set_size(bytes.len() as u64);
+                builder.append_data(&mut header, path, bytes.as_slice()).unwrap();
+            }
+        }
+    }
+    Some(builder.into_inner().unwrap())
+}
+
+pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
+    compress_to_vec(bytes, CompressionLevel::Fastest)
+}
+
 /// An archive with one file of zeros, so many of them.
-fn bomb(path: &str, bytes: usize) -> Vec<u8> {
+pub(crate) fn bomb(path: &str, bytes: usize) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_gnu();
     header.set_size(bytes as u64);

@@ -101,6 +101,20 @@ fn commands(what: &str, attack: &Attack, place: &Path, catalog: &str) {
     assert_eq!(good.code, 0, "{what}: {}", shortened(&good.text));
 }
 
+/// An image holds the files themselves: one with a link or a pipe in place of a file is refused, and the file is named. A link
+/// in place of a whole product is no product.
+fn odd_image(what: &str, attack: &Attack, place: &Path, catalog: &str) {
+    let of_snapshot = ["--snapshot", "evidence", "--as-of", "snapshot", "--catalog", catalog];
+    let ended = run(place, &[&["assess", "--all-products", "-o", "json"][..], &of_snapshot].concat());
+    let (path, text) = (attack.files.keys().next().unwrap(), shortened(&ended.text));
+    if path.contains('/') {
+        assert!(ended.code != 0 && ended.text.contains(path), "{what} ends with {}: {text}", ended.code);
+    } else {
+        assert_eq!(advice(&ended, "good").as_deref(), Some("True"), "{what}: the other product: {text}");
+        assert_eq!(advice(&ended, "hostile"), None, "{what}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn catalogs_for_commands() {
     let registry = clearway_testbed::registry().await;
@@ -111,14 +125,19 @@ async fn catalogs_for_commands() {
         let catalog = place.path().join("catalog");
         write(&catalog, &attack.files);
         commands(&format!("{what} from a directory"), &attack, place.path(), "catalog");
-        let is_of_files = attack.files.values().all(|content| content.bytes().is_some());
-        if let (Some(registry), true) = (&registry, is_of_files) {
+        if let Some(registry) = &registry {
             let mut builder = tar::Builder::new(Vec::new());
+            builder.follow_symlinks(false);
             builder.append_dir_all("", &catalog).unwrap();
             let layer = gzip(&builder.into_inner().unwrap());
             Pusher::new(&registry.base_url(), "catalogs").image(Family::Oci, Some(&name), "amd64", vec![layer]).await;
             let image = format!("oci://{}/catalogs:{name}", registry.host());
-            commands(&format!("{what} from an image"), &attack, place.path(), &image);
+            let what = format!("{what} from an image");
+            if attack.files.values().all(|content| content.bytes().is_some()) {
+                commands(&what, &attack, place.path(), &image);
+            } else {
+                odd_image(&what, &attack, place.path(), &image);
+            }
         }
     }
 }

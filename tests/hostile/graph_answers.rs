@@ -1,4 +1,4 @@
-//! The rules of the attacks by graph-data, as a hostile update service answers them: to commands and a mirror.
+//! The rules of the attacks by graph-data, as a hostile update service answers them: to commands, a mirror and the operator.
 //!
 //! Nothing has looked at such an answer before: what our own service would refuse to publish is in it, too.
 
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::attack;
 use crate::evidence;
 use crate::graph_data::Attack;
+use crate::operator::{Operator, advice, is_recommended};
 use crate::program::{COMMAND, Ended, Service, run, shortened};
 use crate::stranger::{Said, Stranger};
 
@@ -116,4 +117,34 @@ fn answers_with_such_rules_for_a_mirror() {
         judge_command(&format!("{name} ({}) from a mirror", attack.title), &attack, &ended);
         mirror.end(COMMAND);
     }
+}
+
+/// The operator judges such an answer as commands do, and the next one as if it had never been.
+#[test]
+fn answers_with_such_rules_for_the_operator() {
+    let place = tempfile::tempdir().unwrap();
+    let stranger = Stranger::start(|_| Said::json(answer(None)));
+    let upstream = format!("http://{}/api/upgrades_info", stranger.host);
+    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+    let both = |status: &Value| is_recommended(status, "1.1.0") && is_recommended(status, "1.2.0");
+    operator.until("both updates are recommended", both);
+    // What comes to nothing cannot be told from what was there before.
+    for (name, (attack, answer)) in some().filter(|(_, (attack, _))| !attack.harmless) {
+        let what = format!("{name} ({}) for the operator", attack.title);
+        stranger.says(move |_| Said::json(answer.clone()));
+        let expected = if attack.applies { "False" } else { "Unknown" };
+        let status = operator.until(&what, |status| {
+            advice(status, "1.1.0").is_some_and(|(found, message)| {
+                found == expected && message.contains(attack.unknown.as_deref().unwrap_or_default())
+            }) && is_recommended(status, "1.2.0")
+        });
+        judge(&what, &attack, advice(&status, "1.1.0"));
+        if let Some(never) = &attack.never {
+            assert!(!status.to_string().contains(never.as_str()), "{what}: the status has {never:?}");
+            assert!(!operator.log().contains(never.as_str()), "{what}: the log has {never:?}");
+        }
+        stranger.says(|_| Said::json(self::answer(None)));
+        operator.until(&format!("after {what}, both updates are recommended"), both);
+    }
+    operator.end();
 }

@@ -10,10 +10,10 @@ use clearway_testbed::Registry;
 use clearway_testbed::images::{Family, Pusher, gzip};
 use serde::Deserialize;
 
-use crate::attack::{self, Content};
+use crate::attack::{self, Content, Odd};
 use crate::evidence;
 use crate::operator::{Operator, advice, is_recommended};
-use crate::program::{COMMAND, Service, run, shortened};
+use crate::program::{COMMAND, Service, get, run, shortened};
 
 /// What an attack puts into graph-data, and what becomes of it.
 #[derive(Debug, Deserialize)]
@@ -41,9 +41,14 @@ pub(crate) struct Attack {
 }
 
 impl Attack {
-    /// Whether all of it is files, which every source can hold.
-    fn is_of_files(&self) -> bool {
-        self.files.values().all(|content| content.bytes().is_some())
+    /// Whether an archive or a layer of an image can hold it.
+    fn fits_archives(&self) -> bool {
+        !self.files.values().any(|content| matches!(content, Content::Odd { odd: Odd::Socket }))
+    }
+
+    /// Whether a git revision can hold it.
+    fn fits_git(&self) -> bool {
+        !self.files.values().any(|content| matches!(content, Content::Odd { .. }))
     }
 
     /// Fails unless this is what is advised about the update to 1.1.0.
@@ -111,20 +116,21 @@ async fn sources(
     let root = place.join("data");
     write(&root, &attack.files);
     let mut sources = vec![("directory", vec!["data".to_owned()])];
-    if !attack.is_of_files() {
-        return sources;
+    if attack.fits_archives() {
+        fs::write(place.join("data.tar.gz"), gzip(&archive(&root, "data"))).unwrap();
+        sources.push(("archive", vec!["data.tar.gz".to_owned()]));
     }
-    fs::write(place.join("data.tar.gz"), gzip(&archive(&root, "data"))).unwrap();
-    sources.push(("archive", vec!["data.tar.gz".to_owned()]));
-    if let Some(registry) = registry {
+    if let Some(registry) = registry.filter(|_| attack.fits_archives()) {
         let layer = gzip(&archive(&root, "var/lib/graph-data"));
         Pusher::new(&registry.base_url(), "hostile").image(Family::Oci, Some(name), "amd64", vec![layer]).await;
         sources.push(("image", vec![format!("oci://{}/hostile:{name}", registry.host())]));
     }
-    git(&root, &["init", "-q"]);
-    git(&root, &["add", "-A"]);
-    git(&root, &["commit", "-q", "-m", "all"]);
-    sources.push(("git", vec!["data".to_owned(), "--rev".to_owned(), "HEAD".to_owned()]));
+    if attack.fits_git() {
+        git(&root, &["init", "-q"]);
+        git(&root, &["add", "-A"]);
+        git(&root, &["commit", "-q", "-m", "all"]);
+        sources.push(("git", vec!["data".to_owned(), "--rev".to_owned(), "HEAD".to_owned()]));
+    }
     sources
 }
 
@@ -270,7 +276,8 @@ fn archives_for_the_service() {
     let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap();
     let graph = format!("http://{address}/api/upgrades_info/graph?channel=c&arch=amd64");
     service.line_with(&["published"]);
-    for (name, attack) in attack::all::<Attack>("graph-data").into_iter().filter(|(_, attack)| attack.is_of_files()) {
+    let attacks = attack::all::<Attack>("graph-data").into_iter();
+    for (name, attack) in attacks.filter(|(_, attack)| attack.fits_archives()) {
         let what = format!("{name} ({}) from an archive", attack.title);
         publish(&attack.files);
         service.hang_up();
@@ -281,6 +288,54 @@ fn archives_for_the_service() {
             assert!(shown.code == 0 && shown.text.contains("1.1.0"), "{what}: what was good stays: {}", shown.text);
         }
         publish(&BTreeMap::new());
+        service.hang_up();
+        service.line_with(&["published"]);
+    }
+    service.end(COMMAND);
+}
+
+/// The service reads an image whose tag is moved. What an image holds is loaded as from any other source, so a few attacks say
+/// how it is read: files that are refused, files that are published, a link and a pipe.
+#[tokio::test]
+async fn images_for_the_service() {
+    let Some(registry) = clearway_testbed::registry().await else { return };
+    let push = Pusher::new(&registry.base_url(), "served");
+    let place = tempfile::tempdir().unwrap();
+    let mut revisions = 0_usize;
+    let mut publish = async |files: &BTreeMap<String, Content>| {
+        revisions += 1;
+        let data = place.path().join("data");
+        write(&data, files);
+        fs::write(data.join("channels/number.yaml"), format!("name: number-{revisions}\nversions: [1.0.0]\n")).unwrap();
+        let layer = gzip(&archive(&data, "var/lib/graph-data"));
+        push.image(Family::Oci, Some("current"), "amd64", vec![layer]).await;
+        fs::remove_dir_all(data).unwrap();
+    };
+    publish(&BTreeMap::new()).await;
+    let image = format!("oci://{}/served:current", registry.host());
+    let arguments = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "24h", "--log", "info"];
+    let mut service = Service::start(place.path(), &[&["serve", "--graph-data", &image][..], &arguments].concat());
+    let line = service.line_with(&["serving on http://127.0.0.1:"]);
+    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    service.line_with(&["published"]);
+    let attacks = attack::all::<Attack>("graph-data");
+    for name in [
+        "broken-block",
+        "deep-nesting",
+        "environment-behind-a-link",
+        "escape-sequences",
+        "pipe-for-a-block",
+        "rules-set-twice",
+    ] {
+        let attack = &attacks[name];
+        let what = format!("{name} ({}) from an image", attack.title);
+        publish(&attack.files).await;
+        service.hang_up();
+        let line = service.line_with(&["graph-data refused", "published", "cannot be read"]);
+        assert_eq!(attack.refused.is_none(), line.contains("published"), "{what}: {line}");
+        let answer = get(&address, "/api/upgrades_info/graph?channel=c&arch=amd64");
+        assert!(answer.contains("1.2.0"), "{what}: {}", shortened(&answer));
+        publish(&BTreeMap::new()).await;
         service.hang_up();
         service.line_with(&["published"]);
     }

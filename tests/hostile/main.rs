@@ -16,6 +16,7 @@ mod console;
 mod evidence;
 mod graph_answers;
 mod graph_data;
+mod kept_answers;
 mod memory;
 mod metrics;
 mod operator;

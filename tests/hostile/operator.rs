@@ -52,6 +52,28 @@ pub(crate) fn write_state(state: &Path) {
     );
 }
 
+/// Writes a ComponentVersion at 1.0.0 that follows the channel of its name.
+pub(crate) fn write_component(state: &Path, name: &str) {
+    let image = "r.example.com/p:1.0.0";
+    let history = json!([{
+        "state": "Completed", "version": "1.0.0", "image": image, "verified": false,
+        "startedTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:00Z",
+    }]);
+    let object = json!({
+        "apiVersion": "clearway.dev/v1alpha1", "kind": "ComponentVersion", "metadata": {"name": name},
+        "spec": {"clusterID": "0d9fd3a5-8b7e-4b7a-9a52-1d4a5a4a1f6c", "channel": name},
+        "status": {"desired": {"version": "1.0.0", "image": image}, "history": history,
+                   "observedGeneration": 1, "versionHash": "", "availableUpdates": null},
+    });
+    let path = component_path(state, name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, object.to_string()).unwrap();
+}
+
+fn component_path(state: &Path, name: &str) -> PathBuf {
+    state.join(format!("objects/clearway.dev/ComponentVersion/_/{name}.yaml"))
+}
+
 /// Asks for an update to a release by its image.
 pub(crate) fn ask_for(state: &Path, image: &str) {
     let path = state.join(OBJECT);
@@ -74,15 +96,29 @@ pub(crate) fn mark_deaths(place: &Path, answers: &[Digest]) {
     fs::write(path, object.to_string()).unwrap();
 }
 
+/// Where the lease of the leader is.
+pub(crate) fn lease_path(place: &Path) -> PathBuf {
+    place.join("state/objects/coordination.k8s.io/Lease/clearway/clearway-operator.yaml")
+}
+
+/// Removes the lease of an operator that was ended at once, so that the next one need not wait until it has run out.
+pub(crate) fn remove_lease(place: &Path) {
+    fs::remove_file(lease_path(place)).unwrap();
+}
+
 impl Operator {
     pub(crate) fn start(place: &Path, more: &[&str]) -> Self {
         let state = place.join("state");
         if !state.exists() {
             write_state(&state);
         }
+        // Short ones, unless the test has others.
+        let intervals = [["--fetch-every", "1s"], ["--between-rounds", "1s"], ["--between-answers", "1s"]];
+        let intervals: Vec<&str> = intervals.into_iter().filter(|[name, _]| !more.contains(name)).flatten().collect();
         let arguments = [
             &["operator", "--state", state.to_str().unwrap(), "--status-listen", "127.0.0.1:0", "--arch", "amd64"][..],
-            &["--fetch-every", "1s", "--between-rounds", "1s", "--between-answers", "1s", "--log", "info"],
+            &["--log", "info"],
+            &intervals,
             more,
         ]
         .concat();
@@ -92,24 +128,46 @@ impl Operator {
 
     /// The status of the ClusterVersion.
     pub(crate) fn status(&self) -> Value {
-        let text = fs::read_to_string(self.state.join(OBJECT)).unwrap();
-        let object: Value = serde_saphyr::from_str(&text).unwrap();
+        Operator::status_of(&fs::read_to_string(self.state.join(OBJECT)).unwrap())
+    }
+
+    /// The status in the text of an object.
+    fn status_of(text: &str) -> Value {
+        let object: Value = serde_saphyr::from_str(text).unwrap();
         assert!(!object["status"].to_string().contains(MARKER), "the status tells a value of the cluster");
         object["status"].clone()
     }
 
     /// Waits until the status is so.
     pub(crate) fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        self.until_in(&self.state.join(OBJECT), what, holds)
+    }
+
+    /// The same of a ComponentVersion.
+    pub(crate) fn until_component(&mut self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        self.until_in(&component_path(&self.state, name), &format!("{name} {what}"), holds)
+    }
+
+    fn until_in(&mut self, path: &Path, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let begin = Instant::now();
+        // A status may have a megabyte: it is read again only when it was written again.
+        let mut text = fs::read_to_string(path).unwrap();
         loop {
-            let status = self.status();
+            let status = Operator::status_of(&text);
             if holds(&status) {
                 return status;
             }
-            self.service.is_well();
-            let words = self.service.last_words();
-            assert!(begin.elapsed() < IN_TIME, "{what}: not so\n{}\n{words}", shortened(&status.to_string()));
-            thread::sleep(Duration::from_millis(50));
+            let before = text;
+            text = loop {
+                self.service.is_well();
+                let (shown, words) = (|| shortened(&status.to_string()), || self.service.last_words());
+                assert!(begin.elapsed() < IN_TIME, "{what}: not so\n{}\n{}", shown(), words());
+                thread::sleep(Duration::from_millis(50));
+                let text = fs::read_to_string(path).unwrap();
+                if text != before {
+                    break text;
+                }
+            };
         }
     }
 
@@ -132,6 +190,8 @@ impl Operator {
     fn note(&self) -> String {
         let directory = self.state.join("objects/core/ConfigMap/clearway");
         let files = fs::read_dir(directory).into_iter().flatten().flatten();
+        // A file that is being written (`.new-…`) has the same note as the one that it is about to replace.
+        let files = files.filter(|file| !file.file_name().to_string_lossy().starts_with('.'));
         let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
         let objects = texts.filter_map(|text| serde_saphyr::from_str::<Value>(&text).ok());
         objects.filter_map(|object| Some(object["data"]["assessing"].as_str()?.to_owned())).collect()
@@ -152,14 +212,14 @@ impl Operator {
         self.service.log()
     }
 
-    /// Asks it to end.
-    pub(crate) fn signal(&self) {
-        self.service.signal();
+    /// Asks it to end, twice at one moment.
+    pub(crate) fn signal_twice(&self) {
+        self.service.signal_twice();
     }
 
-    /// How long it has computed to reconcile objects and evaluate rules.
-    pub(crate) fn computing_time(&self) -> Duration {
-        self.service.computing_time("reconciler")
+    /// How long it has computed to reconcile objects and evaluate rules, and how long for everything else.
+    pub(crate) fn computing_times(&self) -> (Duration, Duration) {
+        self.service.computing_times("reconciler")
     }
 
     /// Waits until it has ended: its exit code.

@@ -1,9 +1,12 @@
 //! Attacks by whoever wrote a snapshot or the directory of a release: each is refused or unknown by name.
 
 use std::collections::BTreeMap;
+use std::fs;
 
+use clearway_testbed::images::gzip;
 use serde::Deserialize;
 
+use crate::archives::{pack, zstd};
 use crate::attack::{self, Content};
 use crate::program::{run, shortened};
 
@@ -32,7 +35,7 @@ fn snapshots_for_commands() {
         let what = format!("{name} ({})", attack.title);
         let place = tempfile::tempdir().unwrap();
         attack::write(&place.path().join("kept"), &attack.files);
-        std::fs::write(place.path().join("graph.json"), GRAPH).unwrap();
+        fs::write(place.path().join("graph.json"), GRAPH).unwrap();
         let of_graph = ["--graph", "graph.json", "--version", "1.0.0"];
         for command in [
             vec!["snapshot", "show", "kept"],
@@ -40,6 +43,32 @@ fn snapshots_for_commands() {
             vec!["fleet", "assess", "--graph", "graph.json", "--snapshots", "kept"],
         ] {
             let ended = run(place.path(), &command);
+            let text = shortened(&ended.text);
+            assert!(ended.code != 0, "{what}: {command:?}: {text}");
+            assert!(ended.text.contains(&attack.says), "{what}: {command:?} names the file: {text}");
+            assert!(!ended.text.contains('\u{1b}'), "{what}: {command:?}: {text}");
+        }
+    }
+}
+
+/// An attack in an archive is refused or unknown as it is in a directory, however the archive is packed.
+#[test]
+fn packed_snapshots_for_commands() {
+    let assess = ["assess", "--graph", "graph.json", "--version", "1.0.0", "--snapshot"];
+    let fleet = ["fleet", "assess", "--graph", "graph.json", "--snapshots"];
+    for (name, attack) in attack::all::<Attack>("snapshots") {
+        // Archives have no sockets.
+        let Some(archive) = pack("kept", &attack.files) else { continue };
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("graph.json"), GRAPH).unwrap();
+        for (file, bytes, command) in [
+            ("kept.tar", archive.clone(), &["snapshot", "show"][..]),
+            ("kept.tar.gz", gzip(&archive), &assess),
+            ("kept.tar.zst", zstd(&archive), &fleet),
+        ] {
+            let what = format!("{name} ({}) in {file}", attack.title);
+            fs::write(place.path().join(file), bytes).unwrap();
+            let ended = run(place.path(), &[command, &[file]].concat());
             let text = shortened(&ended.text);
             assert!(ended.code != 0, "{what}: {command:?}: {text}");
             assert!(ended.text.contains(&attack.says), "{what}: {command:?} names the file: {text}");
@@ -72,8 +101,8 @@ fn crds_for_commands() {
         let what = format!("{name} ({})", attack.title);
         let place = tempfile::tempdir().unwrap();
         attack::write(&place.path().join("kept"), &attack.files);
-        std::fs::write(place.path().join("graph.json"), BUNDLE_GRAPH).unwrap();
-        std::fs::write(place.path().join("next.yaml"), NEXT_BUNDLE).unwrap();
+        fs::write(place.path().join("graph.json"), BUNDLE_GRAPH).unwrap();
+        fs::write(place.path().join("next.yaml"), NEXT_BUNDLE).unwrap();
         let assess = [
             "assess",
             "--snapshot",

@@ -7,6 +7,7 @@ use std::path::Path;
 use clearway_core::Digest;
 use serde::Deserialize;
 
+use crate::archives;
 use crate::attack::{self, Answer};
 use crate::operator::{Operator, ask_for, write_state};
 use crate::program::{COMMAND, Service, run, shortened};
@@ -20,7 +21,10 @@ struct Attack {
     title: String,
     /// By path, the longest that fits.
     answers: BTreeMap<String, Answer>,
+    /// What is said of an image.
     says: String,
+    /// What is said of the list of its tags.
+    scraped: Option<String>,
 }
 
 /// Where the manifest is asked for.
@@ -29,6 +33,11 @@ const MANIFESTS: &str = "/v2/g/manifests/";
 const TAGS: &str = "/v2/g/tags/list";
 
 impl Attack {
+    /// Whether it is about images, and not only about the list of them.
+    fn is_about_images(&self) -> bool {
+        self.answers.keys().any(|path| path != TAGS)
+    }
+
     fn start(&self) -> Stranger {
         let tags = Said::json(r#"{"name":"g","tags":["t"]}"#);
         let mut answers: Vec<(String, Said)> = vec![(TAGS.to_owned(), tags)];
@@ -55,6 +64,16 @@ fn graph_data(place: &Path) {
     }
 }
 
+/// The attacks on whoever reads an image.
+fn of_images() -> impl Iterator<Item = (String, Attack)> {
+    attack::all::<Attack>("registries").into_iter().filter(|(_, attack)| attack.is_about_images())
+}
+
+fn drives_no_terminal(what: &str, text: &str) {
+    let hostile = |letter: &char| matches!(letter, '\u{1b}' | '\u{9b}' | '\u{202e}');
+    assert_eq!(text.chars().find(hostile), None, "{what}: {}", shortened(text));
+}
+
 #[test]
 fn registries_for_commands() {
     for (name, attack) in attack::all::<Attack>("registries") {
@@ -76,16 +95,21 @@ fn registries_for_commands() {
                 "{what}: {command:?} ends with {}: {text}",
                 ended.code
             );
+            drives_no_terminal(&what, &ended.text);
         }
         // What is no release is left out by name, and what cannot be asked at all fails the command.
         let scraped = run(place.path(), &["graph", "show", "c", "--graph", "data", "--registry", &repository]);
         assert!(scraped.text.contains(&stranger.host), "{what}: {}", shortened(&scraped.text));
+        drives_no_terminal(&what, &scraped.text);
+        if let Some(words) = &attack.scraped {
+            assert!(scraped.code != 0 && scraped.text.contains(words), "{what}: {}", shortened(&scraped.text));
+        }
     }
 }
 
 #[test]
 fn registries_for_the_service() {
-    for (name, attack) in attack::all::<Attack>("registries") {
+    for (name, attack) in of_images() {
         let what = format!("{name} ({})", attack.title);
         let place = tempfile::tempdir().unwrap();
         let stranger = attack.start();
@@ -101,7 +125,7 @@ fn registries_for_the_service() {
 /// A release that is asked for comes from a registry, before anybody has accepted it.
 #[test]
 fn registries_for_the_operator() {
-    for (name, attack) in attack::all::<Attack>("registries") {
+    for (name, attack) in of_images() {
         let what = format!("{name} ({})", attack.title);
         let place = tempfile::tempdir().unwrap();
         let stranger = attack.start();
@@ -113,6 +137,34 @@ fn registries_for_the_operator() {
         assert!(status.to_string().contains(&stranger.host), "{what}: the source is named");
         operator.end();
     }
+}
+
+/// A layer that is small, and what is in it is larger than any file may be.
+#[test]
+fn a_layer_that_unpacks_to_more_than_is_read() {
+    let place = tempfile::tempdir().unwrap();
+    let layer = archives::bomb("var/lib/graph-data/channels/c.yaml", 70 << 20);
+    let (digest, size) = (Digest::sha256(&layer), layer.len());
+    let config = r#"{"mediaType":"a/b","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2}"#;
+    let media_type = "application/vnd.oci.image.manifest.v1+json";
+    let layers =
+        format!(r#"[{{"mediaType":"application/vnd.oci.image.layer.v1.tar+gzip","digest":"{digest}","size":{size}}}]"#);
+    let manifest = format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","config":{config},"layers":{layers}}}"#);
+    let stranger = Stranger::start(move |asked| {
+        let is_manifest = asked.starts_with(MANIFESTS);
+        let body = match asked {
+            _ if is_manifest => manifest.clone().into_bytes(),
+            _ if asked.contains(digest.hex()) => layer.clone(),
+            _ => b"{}".to_vec(),
+        };
+        let content_type = if is_manifest { media_type } else { "application/octet-stream" };
+        let head = vec![("content-type".to_owned(), content_type.to_owned())];
+        Said { status: 200, head, body, end: End::Whole }
+    });
+    let image = format!("oci://{}/g:t", stranger.host);
+    let ended = run(place.path(), &["graph", "show", "c", "--graph", &image]);
+    let text = shortened(&ended.text);
+    assert!(ended.code != 0 && ended.text.contains("larger than"), "ends with {}: {text}", ended.code);
 }
 
 /// Signatures that are large, so that all of them together take much memory. Somebody who wants a signature gets none.

@@ -35,6 +35,17 @@ impl Said {
         let head = vec![("content-type".to_owned(), "application/json".to_owned())];
         Said { status: 200, head, body: body.into(), end: End::Whole }
     }
+
+    /// Names the answer, so that whoever knows it already is not sent it again.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        self.head.push(("etag".to_owned(), format!("\"{name}\"")));
+        self
+    }
+
+    /// Whether the answer has this name.
+    fn is_named(&self, name: &str) -> bool {
+        self.head.iter().any(|(header, value)| header == "etag" && value == name)
+    }
 }
 
 type Script = Arc<Mutex<Box<dyn Fn(&str) -> Said + Send>>>;
@@ -71,7 +82,7 @@ fn answer(stream: TcpStream, script: &Script) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut request = String::new();
     reader.read_line(&mut request)?;
-    let mut length = 0;
+    let (mut length, mut known) = (0, None);
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
@@ -81,12 +92,20 @@ fn answer(stream: TcpStream, script: &Script) -> std::io::Result<()> {
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap_or(0);
         }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("if-none-match")
+        {
+            known = Some(value.trim().to_owned());
+        }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let path = request.split(' ').nth(1).unwrap_or_default();
     let asked = format!("{path} {}", String::from_utf8_lossy(&body));
-    let said = script.lock().unwrap()(&asked);
+    let mut said = script.lock().unwrap()(&asked);
+    if known.is_some_and(|name| said.is_named(&name)) {
+        (said.status, said.body) = (304, Vec::new());
+    }
     let mut head = said.head;
     if said.end == End::Whole {
         head.push(("content-length".to_owned(), said.body.len().to_string()));

@@ -5,6 +5,7 @@
 
 mod artifact;
 mod outcome;
+mod processor_time;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -64,10 +65,17 @@ fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Builds the programs; what the compiler says goes to standard error.
+/// Builds the programs, and the benchmarks with them so that they are linted; what the compiler says goes to standard error.
 fn build() -> Result<Vec<TestProgram>> {
     let mut cargo = command(cargo_path())
-        .args(["test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"])
+        .args([
+            "test",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--no-run",
+            "--message-format=json-render-diagnostics",
+        ])
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot run cargo")?;
@@ -111,7 +119,7 @@ fn run_all(programs: Vec<TestProgram>) -> Result<Vec<Outcome>> {
 /// Runs a program as `cargo test` does: in the directory of its package.
 fn run_one(program: &TestProgram, threads: usize) -> Result<Outcome> {
     let label = program.label();
-    let log = std::env::temp_dir().join(format!("clearway-{}-{}.log", std::process::id(), label.replace('/', "-")));
+    let log = std::env::temp_dir().join(format!("clearway-{}-{}.log", std::process::id(), program.file_name()));
     let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
     let begin = Instant::now();
     let mut child = command(&program.executable)
@@ -124,22 +132,24 @@ fn run_one(program: &TestProgram, threads: usize) -> Result<Outcome> {
         .stderr(file)
         .spawn()
         .with_context(|| format!("cannot run {}", program.executable.display()))?;
-    let status = wait(&mut child, begin)?;
+    let (status, processor_time) = wait(&mut child, begin)?;
     let output = std::fs::read(&log).with_context(|| format!("cannot read {}", log.display()))?;
     let _ = std::fs::remove_file(&log);
-    Ok(Outcome::new(label, status, begin.elapsed(), &String::from_utf8_lossy(&output)))
+    Ok(Outcome::new(label, status, begin.elapsed(), processor_time, &String::from_utf8_lossy(&output)))
 }
 
-/// The end of a program; none if it was stuck and is killed.
-fn wait(child: &mut Child, begin: Instant) -> Result<Option<ExitStatus>> {
+/// The end of a program, none if it was stuck and is killed, and the processor time that it and the programs it waited for took.
+fn wait(child: &mut Child, begin: Instant) -> Result<(Option<ExitStatus>, Duration)> {
+    let mut processor_time = Duration::ZERO;
     loop {
+        processor_time = processor_time::of(child.id()).unwrap_or(processor_time);
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            return Ok((Some(status), processor_time));
         }
         if begin.elapsed() > LONGEST {
             child.kill()?;
             child.wait()?;
-            return Ok(None);
+            return Ok((None, processor_time));
         }
         thread::sleep(LOOK);
     }

@@ -5,6 +5,7 @@
 //! time. [`assess`] is both in one call.
 
 pub(crate) mod path;
+mod rule_reader;
 pub(crate) mod walk;
 
 use std::cmp::Reverse;
@@ -22,6 +23,7 @@ use crate::proof::{RiskProof, Statement, Status, Verdict};
 use crate::recommend;
 use crate::rules::{Case, Check, Memo};
 use crate::settings::Settings;
+use rule_reader::RuleReader;
 use walk::{Candidate, RiskKey};
 
 /// What is recommended to a cluster, and why. The form of its JSON is documented at the head of this crate.
@@ -103,9 +105,9 @@ pub struct NotInGraph {
 pub struct Plan {
     from: Version,
     settings: Settings,
-    targets: Vec<Target>,
+    pub(crate) targets: Vec<Target>,
     /// The distinct risks, in the order in which the newest updates name them.
-    risks: Vec<Candidate>,
+    pub(crate) risks: Vec<Candidate>,
     shares: Shares,
     graph_revision: Option<String>,
     diagnostics: Vec<Diagnostic>,
@@ -113,10 +115,10 @@ pub struct Plan {
 
 /// An update and the places of its risks.
 #[derive(Debug)]
-struct Target {
-    release: TargetRelease,
+pub(crate) struct Target {
+    pub(crate) release: TargetRelease,
     /// Nothing if it is unconditional.
-    risks: Option<Vec<usize>>,
+    pub(crate) risks: Option<Vec<usize>>,
 }
 
 /// Assesses every update of a version.
@@ -151,7 +153,8 @@ impl Plan {
 
     /// The plan for updates that are in order.
     pub(crate) fn of(from: &Version, updates: &[(&Node, Option<&[Arc<Risk>]>)], settings: &Settings) -> Self {
-        let mut risks = Risks { settings, list: Vec::new(), known: HashMap::new() };
+        let carried = updates.iter().filter_map(|(_, carried)| *carried);
+        let mut risks = Risks::new(RuleReader::new(settings, carried.flatten()));
         let targets = updates.iter().map(|(node, carried)| {
             let release = TargetRelease { version: node.version().clone(), payload: node.payload().to_owned() };
             Target { risks: carried.map(|carried| risks.places(carried, &release)), release }
@@ -191,9 +194,9 @@ impl Plan {
     #[must_use]
     pub fn with_path(mut self, path: &Path) -> Self {
         let known: HashSet<RiskKey> = self.risks.iter().map(|candidate| candidate.key.clone()).collect();
-        let mut risks = Risks { settings: &self.settings, list: Vec::new(), known: HashMap::new() };
+        let mut risks = Risks::new(RuleReader::new(&self.settings, path.hops.iter().flat_map(|hop| hop.risks.iter())));
         for hop in &path.hops {
-            let release = TargetRelease { version: hop.to.clone(), payload: hop.payload.clone() };
+            let release = TargetRelease { version: hop.to.clone(), payload: hop.payload().to_owned() };
             let is_new = |risk: &&Arc<Risk>| !known.contains(&RiskKey::of(risk, &release));
             let new: Vec<_> = hop.risks.iter().filter(is_new).cloned().collect();
             risks.places(&new, &release);
@@ -347,12 +350,16 @@ impl Plan {
 
 /// Distinct risks and where they stand.
 struct Risks<'s> {
-    settings: &'s Settings,
+    rules: RuleReader<'s>,
     list: Vec<Candidate>,
     known: HashMap<RiskKey, usize>,
 }
 
-impl Risks<'_> {
+impl<'s> Risks<'s> {
+    fn new(rules: RuleReader<'s>) -> Self {
+        Risks { rules, list: Vec::new(), known: HashMap::new() }
+    }
+
     /// The places of the risks of an update to a release, by name.
     fn places(&mut self, carried: &[Arc<Risk>], release: &TargetRelease) -> Vec<usize> {
         let mut carried: Vec<&Arc<Risk>> = carried.iter().collect();
@@ -363,7 +370,7 @@ impl Risks<'_> {
             let next = self.list.len();
             let place = *self.known.entry(RiskKey::of(risk, release)).or_insert(next);
             if place == next {
-                self.list.push(Candidate::new(risk, self.settings, release));
+                self.list.push(self.rules.read(risk, release));
             }
             places.push(place);
         }

@@ -34,7 +34,8 @@ pub use snapshot::Snapshot;
 pub use violation_answer::ViolationAnswer;
 
 use clearway_core::{ObjectName, Timestamp};
-use clearway_promql::eval::Value;
+use clearway_promql::Labels;
+use clearway_promql::eval::{Row, Sample, Value};
 use serde::{Deserialize, Serialize};
 
 /// What stands in evidence in place of a value that was removed. An expression whose result depends on such a value has none.
@@ -165,18 +166,26 @@ pub enum FailureClass {
     Absent,
 }
 
+/// Series of an answer that are counted: a rule asks for one, and of more it is said that there are more.
+pub const MAX_SERIES: usize = 100;
+
 /// A value without the labels and texts in it: rules ask for numbers and how many there are, and what else a cluster's
-/// metrics hold is not kept or shown.
+/// metrics hold is not kept or shown. Of more than [`MAX_SERIES`] series only that is kept.
 pub fn numbers_only(value: Value) -> Value {
     match value {
-        Value::Vector(mut samples) => {
-            for sample in &mut samples {
-                sample.labels = clearway_promql::Labels::default();
-            }
-            Value::Vector(samples)
+        Value::Vector(samples) => Value::Vector(
+            samples
+                .iter()
+                .take(MAX_SERIES + 1)
+                .map(|sample| Sample { labels: Labels::default(), value: sample.value })
+                .collect(),
+        ),
+        Value::Matrix(rows) => {
+            let row = |_| Row { labels: Labels::default(), samples: Vec::new() };
+            Value::Matrix(rows.iter().take(MAX_SERIES + 1).map(row).collect())
         }
         Value::String(_) => Value::String(String::new()),
-        other => other,
+        Value::Scalar(number) => Value::Scalar(number),
     }
 }
 

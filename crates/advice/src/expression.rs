@@ -6,7 +6,9 @@
 //! evaluator, so that a result that depends on one is no result. An error has a class, and nothing of an
 //! object.
 
-use clearway_cel::{Bindings, Budget, CelError, Environment, ErrorClass, Limits, Outcome, Program, Session, Span};
+use clearway_cel::{
+    Bindings, Budget, CelError, Environment, ErrorClass, Limits, Outcome, Program, Searches, Session, Span,
+};
 use serde_json::Value;
 
 use crate::evidence::{Failure, FailureClass, ObjectError, PartValue, REMOVED, UNREADABLE_FIELDS};
@@ -62,13 +64,18 @@ pub(crate) struct Expression {
     program: Program,
 }
 
-/// What the evaluations of one rule may still use over all objects: their cost, and what they look at.
+/// The evaluations of one expression over all objects.
 #[derive(Debug)]
-pub(crate) struct Steps(u64);
+pub(crate) struct Steps {
+    /// What they may still use: their cost, and what they look at.
+    left: u64,
+    /// What regular expressions remember of texts. The expression is kept for as long as its rule, and this is not.
+    searches: Option<Searches>,
+}
 
 impl Steps {
     pub(crate) fn new(steps: u64) -> Self {
-        Steps(steps)
+        Steps { left: steps, searches: None }
     }
 }
 
@@ -88,8 +95,10 @@ impl Expression {
 
     /// Whether the expression is true of an object, or why it is neither true nor false; no error if the steps are used up.
     pub(crate) fn holds(&self, object: &Value, steps: &mut Steps) -> Result<bool, Option<ObjectError>> {
-        let evaluation = self.program.evaluate(bindings(object), &BUDGET);
-        steps.0 = steps.0.checked_sub(evaluation.cost.saturating_add(evaluation.work)).ok_or(None)?;
+        let searches = steps.searches.get_or_insert_with(|| self.program.searches());
+        let session = Session::new(bindings(object)).with_searches(&self.program, searches);
+        let evaluation = session.evaluate(&self.program, &BUDGET);
+        steps.left = steps.left.checked_sub(evaluation.cost.saturating_add(evaluation.work)).ok_or(None)?;
         Err(Some(match &evaluation.outcome {
             Outcome::Value(value) => match value.as_bool() {
                 Some(holds) => return Ok(holds),
@@ -98,6 +107,11 @@ impl Expression {
             Outcome::Unknown => ObjectError::Removed,
             Outcome::Error(error) => class(error.class),
         }))
+    }
+
+    /// Bytes of memory that it takes, at most.
+    pub(crate) fn memory(&self) -> usize {
+        self.program.memory()
     }
 
     /// What each part of the expression gives for an object. Values of the object are in it: only for objects that belong

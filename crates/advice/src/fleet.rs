@@ -44,7 +44,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use clearway_core::{Arch, Timestamp, Version};
-use clearway_graph::{Graph, MissingPath, Risk, SupportedVersions, stranded};
+use clearway_graph::{Graph, MissingPath, Risk, stranded_versions};
 use serde::Serialize;
 
 use crate::assess::{AssessmentSummary, NotInGraph, Plan};
@@ -137,8 +137,7 @@ pub struct UnusableEvidence {
 impl FleetChannel {
     /// Lays out a channel.
     pub fn new(graph: Graph, settings: Settings) -> Self {
-        let stuck = stranded(&graph, &SupportedVersions::default()).into_iter().filter(|stuck| !stuck.newest_patch);
-        let stranded = stuck.map(|stuck| (stuck.version, stuck.missing)).collect();
+        let stranded = stranded_versions(&graph).into_iter().collect();
         FleetChannel { graph, settings, stranded }
     }
 

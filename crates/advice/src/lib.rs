@@ -92,6 +92,7 @@ pub mod evidence;
 mod expression;
 pub mod fleet;
 pub mod gateway_preflight;
+mod memory;
 mod proof;
 pub mod recommend;
 pub mod render;
@@ -105,6 +106,7 @@ pub use assess::{Assessment, AssessmentSummary, Cluster, NotInGraph, Plan, Updat
 pub use budget::{Budget, EvaluationBudget};
 pub use evidence::Evidence;
 pub use expression::{EXPRESSION_CAPS, check_expression};
+pub use memory::{ObjectAnswerMemory, RULE_MEMORY};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
 pub use rules::bundle::{BUNDLE_PARAMETERS, ParameterFault, check_bundle_rule};
 pub use rules::policy::{POLICY_PARAMETERS, check_policy_rule};

@@ -16,6 +16,7 @@ use clearway_core::Timestamp;
 use clearway_promql::eval::Value;
 
 use crate::evidence::{Failure, Observation, Record, RecordedEvidence};
+use crate::memory;
 use crate::rules::promql;
 
 /// How queries are grouped.
@@ -94,6 +95,17 @@ impl Rounds {
 
     /// Says which queries are wanted from now on, the most important first; see [`crate::Plan::questions`].
     pub fn set_queries<'q>(&mut self, queries: impl IntoIterator<Item = &'q str>, now: Timestamp) {
+        self.rank_queries(queries, now);
+        self.limit_unwanted();
+    }
+
+    /// Says that no query is wanted until [`Rounds::set_queries`] is called, because nothing is known that would need one. All
+    /// that is known stays for as long as it rests: it is no more than was wanted and kept before.
+    pub fn suspend(&mut self, now: Timestamp) {
+        self.rank_queries([], now);
+    }
+
+    fn rank_queries<'q>(&mut self, queries: impl IntoIterator<Item = &'q str>, now: Timestamp) {
         self.turn_back(now);
         for entry in self.entries.values_mut() {
             entry.rank = None;
@@ -108,6 +120,38 @@ impl Rounds {
         self.entries.retain(|query, entry| {
             entry.rank.is_some() || open.contains(query) || entry.due.is_some_and(|due| due > now)
         });
+    }
+
+    /// Forgets queries that no risk needs, until they take no more memory than those that are wanted: a graph whose queries
+    /// are others each time must not make this grow. Those that are being asked stay before others, and then those that are
+    /// due last.
+    fn limit_unwanted(&mut self) {
+        let wanted = self.wanted().map(|(_, query)| memory::query_memory(query)).fold(0, usize::saturating_add);
+        let mut left = memory::unwanted_limit(wanted);
+        let mut unwanted: Vec<(bool, Option<Timestamp>, String)> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.rank.is_none())
+            .map(|(query, entry)| (self.open.contains(query), entry.due, query.clone()))
+            .collect();
+        unwanted.sort_by(|one, other| other.cmp(one));
+        for (_, _, query) in unwanted {
+            if let Some(rest) = left.checked_sub(memory::query_memory(&query)) {
+                left = rest;
+            } else {
+                left = 0;
+                self.entries.remove(&query);
+            }
+        }
+    }
+
+    /// Bytes of memory for the queries that no risk needs any more, and what was answered to them, at most.
+    pub fn unwanted_memory(&self) -> usize {
+        let unwanted = self.entries.iter().filter(|(_, entry)| entry.rank.is_none());
+        let unwanted = unwanted.map(|(query, _)| memory::query_memory(query));
+        // Of these nothing is kept but the text, until they are answered.
+        let asked = self.open.iter().filter(|query| !self.entries.contains_key(*query));
+        unwanted.chain(asked.map(|query| memory::asked_query_memory(query))).fold(0, usize::saturating_add)
     }
 
     /// The batch to ask now, if it is time. Nothing while a round is open.

@@ -90,7 +90,20 @@ pub(crate) trait Check: std::fmt::Debug + Send + Sync {
     fn certain(&self) -> bool {
         false
     }
+
+    /// Bytes of memory that it takes, at most.
+    fn memory(&self) -> usize {
+        let questions = self.object_questions().into_iter().map(ObjectQuestion::memory);
+        let question = self.question().map_or(0, Question::memory);
+        let own = self.parameters().len().saturating_mul(OWN).saturating_add(ENTRY);
+        questions.fold(question.saturating_add(own), usize::saturating_add)
+    }
 }
+
+/// What a rule takes for each byte of its parameters beside its questions: the text, and what else was read of it.
+const OWN: usize = 4;
+/// What an entry takes beside its texts.
+const ENTRY: usize = 512;
 
 /// A rule ready for the walk.
 #[derive(Debug)]
@@ -126,6 +139,22 @@ impl Entry {
     /// Whether the type is known.
     pub(crate) fn recognised(&self) -> bool {
         !matches!(self.reading, Reading::NotRecognised { .. })
+    }
+
+    /// Bytes of memory that it takes, at most.
+    pub(crate) fn memory(&self) -> usize {
+        let reading = match &self.reading {
+            Reading::Check(check) => check.memory(),
+            Reading::Failed { parameters, failure } => parameters.len().saturating_add(failure.message.len()),
+            Reading::NotRecognised { parameters } => parameters.len(),
+        };
+        reading.saturating_add(self.kind.len()).saturating_add(ENTRY)
+    }
+
+    /// The same entry, with a rule that counts as failed.
+    pub(crate) fn refused(self, failure: Failure) -> Self {
+        let parameters = self.parameters().to_owned();
+        Entry { kind: self.kind, reading: Reading::Failed { parameters, failure } }
     }
 
     /// What was read, if it was.

@@ -2,7 +2,8 @@
 
 use crate::fixtures::{answer, graph, now, objects, promql, risk, series, version};
 use clearway_advice::evidence::{FailureClass, Snapshot};
-use clearway_advice::{Budget, EvaluationBudget, Plan, Settings, Verdict};
+use clearway_advice::{Budget, EvaluationBudget, Plan, RULE_MEMORY, RiskProof, Settings, Verdict, assess_path};
+use clearway_graph::paths;
 use serde_json::{Value, json};
 
 fn resource(expression: &str) -> Value {
@@ -38,6 +39,128 @@ fn a_rule_that_takes_too_much_fails_alone() {
             ("Expensive".to_owned(), Verdict::Unknown, Some(FailureClass::Budget)),
         ]
     );
+}
+
+/// A few letters of a regular expression become a hundred kilobytes. Rules of usual size have their share of the memory.
+#[test]
+fn rules_that_take_much_memory_fail_and_no_others() {
+    let pattern = |rule: usize, number: usize| format!("'a'.matches('[a-z]{{400}}x{rule}y{number}')");
+    let large = |rule: usize| (0..4).map(|number| pattern(rule, number)).collect::<Vec<_>>().join(" || ");
+    let mut risks: Vec<Value> =
+        (0..40).map(|at| risk(&format!("Large{at:02}"), json!([resource(&large(at))]))).collect();
+    risks.push(risk("Small", json!([promql("max(b)")])));
+    risks.push(risk("Usual", json!([resource("object.metadata.name.matches('^m')")])));
+    let found = verdicts(risks, EvaluationBudget::default());
+    let failed = |name: &str| {
+        let all = found.iter().filter(|(risk, _, _)| risk.starts_with(name));
+        all.filter(|(_, _, failure)| *failure == Some(FailureClass::Budget)).count()
+    };
+    assert!((1..40).contains(&failed("Large")), "{found:?}");
+    assert_eq!((failed("Small"), failed("Usual")), (0, 0), "{found:?}");
+}
+
+/// An answer whose updates carry the same risks: all from 1.0.0, or each from the one before.
+fn many_updates(count: usize, in_a_row: bool, risks: &[Value]) -> Value {
+    let name = |number: usize| format!("1.0.{number}");
+    let node = |number| json!({"version": name(number), "payload": format!("example.com/p@{number}")});
+    let edge = |number| json!({"from": name(if in_a_row { number - 1 } else { 0 }), "to": name(number)});
+    json!({
+        "nodes": (0..=count).map(node).collect::<Vec<_>>(), "edges": [],
+        "conditionalEdges": [{"edges": (1..=count).map(edge).collect::<Vec<_>>(), "risks": risks}],
+    })
+}
+
+fn about_release(name: &str) -> Value {
+    json!({"type": "Policy", "policy": {"kind": "A", "name": name, "objects": "Release"}})
+}
+
+/// How many rules of risks with a name there was no memory for.
+fn without_memory<'p>(risks: impl Iterator<Item = &'p RiskProof>, name: &str) -> usize {
+    let rules = risks.filter(|risk| risk.name == name).flat_map(|risk| &risk.rules);
+    rules.filter(|rule| rule.why.as_deref().is_some_and(|why| why.contains("rule_memory"))).count()
+}
+
+/// A risk that asks about the objects of a release is another one for each release; its other rules are not. Each of these
+/// is within its share.
+#[test]
+fn rules_are_kept_once_for_all_releases() {
+    let pattern = |number: usize| resource(&format!("object.kind.matches('[a-z]{{1000}}{number}')"));
+    let rules: Vec<Value> = [about_release("a")].into_iter().chain((0..23).map(pattern)).collect();
+    let memory = |updates: usize| {
+        let graph = graph(&many_updates(updates, false, &[risk("Releases", Value::Array(rules.clone()))]));
+        let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
+        let updates = plan.assess(&Snapshot::new(&series(""), now(), "s"), now()).updates;
+        let proofs = updates.iter().flat_map(|update| &update.risks).map(AsRef::as_ref);
+        assert_eq!(without_memory(proofs, "Releases"), 0);
+        plan.memory()
+    };
+    let one = memory(1);
+    assert!(one > 8 << 20, "{one}: these rules are large");
+    assert!(memory(40) < one + (8 << 20), "{one} and {}", memory(40));
+}
+
+/// What a rule about releases takes is the sum over all releases, and not for each of them.
+#[test]
+fn rules_about_many_releases_are_bounded_together() {
+    const UPDATES: usize = 1_000;
+    let rules: Vec<Value> = (0..32).map(|number| about_release(&format!("{number:0>20}"))).collect();
+    let risks = [
+        risk("Releases", Value::Array(rules)),
+        risk("Small", json!([promql("max(b)")])),
+        risk("Usual", json!([resource("object.metadata.name.matches('^m')")])),
+    ];
+    let store = series("");
+    let evidence = Snapshot::new(&store, now(), "s");
+    let settings = Settings::default();
+    let found = graph(&many_updates(UPDATES, false, &risks));
+    let updates = Plan::new(&found, &version("1.0.0"), &settings).unwrap().assess(&evidence, now()).updates;
+    let found = graph(&many_updates(UPDATES, true, &risks));
+    let path = paths(&found, &version("1.0.0"), &version(&format!("1.0.{UPDATES}"))).unwrap().shortest;
+    let hops = assess_path(&path, &evidence, now(), &settings).hops;
+    let direct = updates.iter().flat_map(|update| &update.risks).map(AsRef::as_ref);
+    let in_a_row = hops.iter().flat_map(|hop| &hop.risks).map(AsRef::as_ref);
+    for proofs in [direct.collect::<Vec<&RiskProof>>(), in_a_row.collect()] {
+        let failed = |name: &str| without_memory(proofs.iter().copied(), name);
+        let kept = UPDATES * 32 - failed("Releases");
+        // A rule that was read takes more than a kilobyte.
+        assert!((1..RULE_MEMORY / 1_024).contains(&kept) && failed("Releases") > 0, "{kept}");
+        assert_eq!((failed("Small"), failed("Usual")), (0, 0));
+    }
+}
+
+/// Whatever the rules are, what they come to is counted, and bounded by the cap and the texts.
+#[test]
+fn the_memory_of_a_plan_grows_with_what_its_rules_take() {
+    let memory = |rules: Vec<Value>| {
+        let graph = graph(&answer(&[], &[("1.0.1", vec![risk("A", Value::Array(rules))])]));
+        Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap().memory()
+    };
+    let none = memory(vec![json!({"type": "Always"})]);
+    let sum = (0..6).fold("b".to_owned(), |sum, _| format!("({sum} + {sum})"));
+    let text = "b".repeat(sum.len());
+    assert!(memory(vec![promql(&sum)]) > memory(vec![promql(&text)]) + 64 * 256);
+    let values: Vec<u8> = vec![0; 2_000];
+    assert!(memory(vec![json!({"type": "Other", "values": values})]) > none + 2_000 * 80);
+    assert!(
+        memory(vec![resource("object.a.matches('[a-z]{400}')")])
+            > memory(vec![resource("object.a == '[a-z]{400}'")]) + (64 << 10)
+    );
+}
+
+/// A store of several clusters is asked with the id of one in place of each `_id=""`.
+#[test]
+fn the_texts_for_a_shared_store_are_part_of_the_memory_of_a_plan() {
+    const ID: &str = "0d9fd3a5-8b7e-4b7a-9a52-1d4a5a4a1f6c";
+    let plan = |label: &str| {
+        let selectors = vec![format!("max(a{{{label}=\"\"}})"); 20].join(" or ");
+        let graph = graph(&answer(&[], &[("1.0.1", vec![risk("A", json!([promql(&selectors)]))])]));
+        Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap()
+    };
+    let (shared, other) = (plan("_id"), plan("_ix"));
+    let longer = shared.questions_for(ID)[0].text().len() - other.questions_for(ID)[0].text().len();
+    assert_eq!(longer, 20 * ID.len());
+    // There are eight copies of a text.
+    assert_eq!(shared.memory() - other.memory(), longer * 8);
 }
 
 #[test]

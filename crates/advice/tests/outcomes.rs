@@ -173,6 +173,11 @@ fn malformed_parameters_are_failures_with_a_sentence() {
             rollout(json!({"start": "2026-05-04T09:00:00Z", "percentage": 5, "duration": "1h"})),
             "`rollout.percentage` is set together with `duration`; set only one of them.",
         ),
+        (
+            rollout(json!({"start": "2026-05-04T09:00:00Z", "percentage": 0, "Percentage": 100})),
+            "`rollout.percentage` is set twice, in two spellings.",
+        ),
+        (json!({"type": "Condition", "condition": {}, "Condition": {}}), "`condition` is set twice, in two spellings."),
         (condition(json!({})), "`condition.apiVersion` is missing."),
         (with("kind", json!("")), "`condition.kind` is not a string, or is empty."),
         (with("status", json!("Maybe")), "`condition.status` is `Maybe`, not one of True, False, Unknown."),

@@ -231,7 +231,7 @@ fn a_release_that_was_not_evaluated_is_unknown() {
         assert_eq!(told(&assessment.updates[0].risks[0]), (verdict, class), "{more} {evaluation:?}");
     }
     // Nobody evaluated anything, or not this.
-    let (graph, plan) = release_plan(&json!({}));
+    let (graph, _) = release_plan(&json!({}));
     let mut other = Objects::new(now(), "a snapshot");
     for evidence in [other.clone(), {
         other.add_requested(
@@ -246,6 +246,23 @@ fn a_release_that_was_not_evaluated_is_unknown() {
     }] {
         let assessment = assess(&graph, &ObjectEvidence(evidence));
         assert_eq!(told(&assessment.updates[0].risks[0]), (Verdict::Unknown, Some(FailureClass::NotConfigured)));
+    }
+    // Another registry is named, with the option that allows it; what cannot be a host is not repeated.
+    let (_, plan) = release_plan(&json!({}));
+    let questions = plan.release_questions();
+    let constraint = questions.iter().find_map(|(question, _)| question.release_constraint()).unwrap();
+    let words = "the release is in another registry than the one that the cluster runs";
+    for (payload, want) in [
+        ("example.com/p@1", format!("{words}: example.com; commands fetch it with --allow-releases-from example.com")),
+        ("oci://H:5000/p@1", format!("{words}: h:5000; commands fetch it with --allow-releases-from h:5000")),
+        ("\u{202e}example.com/p", words.to_owned()),
+        ("example.com", words.to_owned()),
+    ] {
+        let mut constraint = constraint.clone();
+        constraint.release.payload = payload.to_owned();
+        let object = constraint.to_object(&Unknown(UnevaluatedReason::OtherRegistry));
+        assert_eq!(constraint.unevaluated_reason(&object), Some(want));
+        assert_eq!(constraint.unevaluated_reason(&constraint.to_object(&Absent)), None);
     }
     // Words of a stranger are not repeated.
     let mut odd = results(&plan, |_| Absent);

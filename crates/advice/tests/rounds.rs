@@ -56,6 +56,67 @@ fn a_round_asks_every_distinct_query_once_and_then_rests() {
     assert_eq!(rounds.next(), Some(at(3 + HOUR)));
 }
 
+/// The texts of two hundred queries.
+fn queries_of(graph: u64) -> Vec<String> {
+    (0..200).map(|number| format!("m{graph}_{number:0>500}")).collect()
+}
+
+fn set(rounds: &mut Rounds, queries: &[String], time: Timestamp) {
+    rounds.set_queries(queries.iter().map(String::as_str), time);
+}
+
+/// A publisher can send another graph each time, and all of its queries rest for an hour.
+#[test]
+fn queries_that_nobody_wants_take_no_more_memory_than_those_that_are_wanted() {
+    let mut rounds = Rounds::new(RoundSettings::default());
+    let mut wanted = None;
+    for graph in 0..5 {
+        let now = at(graph * 700);
+        let queries = queries_of(graph);
+        set(&mut rounds, &queries, now);
+        for query in rounds.due(now).unwrap().queries {
+            rounds.answered(&query, answer(1.0, now), now);
+        }
+        let before = rounds.unwanted_memory();
+        rounds.suspend(now);
+        // Of the first graph nothing else is there.
+        let memory = *wanted.get_or_insert(rounds.unwanted_memory());
+        assert!(before <= memory && rounds.unwanted_memory() == before + memory, "{before} of {memory}");
+        set(&mut rounds, &queries, now);
+        assert_eq!(rounds.recorded().queries.len(), 200, "what is wanted again is known");
+        let answered = |record: &Record| matches!(record, Record::Answered(_));
+        assert!(rounds.recorded().queries.values().all(answered));
+        assert_eq!(rounds.unwanted_memory(), before);
+    }
+    let most = wanted.unwrap();
+    assert!((200 * 500 * 8..200 * (501 * 8 + 8_192)).contains(&most), "{most}");
+    // Neither a few queries nor none leave room for so many.
+    let mut none = rounds.clone();
+    set(&mut rounds, &["a".to_owned()], at(3_600));
+    set(&mut none, &[], at(3_600));
+    for rounds in [rounds, none] {
+        assert!(rounds.unwanted_memory() <= 64 << 10, "{} of {most}", rounds.unwanted_memory());
+    }
+}
+
+/// What is being asked cannot be taken back, but there is no place for its answer.
+#[test]
+fn queries_that_are_being_asked_and_nobody_wants_are_only_texts() {
+    let mut rounds = Rounds::new(RoundSettings::default());
+    set(&mut rounds, &queries_of(0), at(0));
+    let asked = rounds.due(at(0)).unwrap().queries;
+    set(&mut rounds, &["a".to_owned()], at(1));
+    let texts = asked.iter().map(String::len).sum::<usize>();
+    let memory = rounds.unwanted_memory();
+    assert!((texts..(64 << 10) + 3 * texts).contains(&memory), "{memory}");
+    assert!(rounds.is_open(), "no other round begins before they are answered");
+    for query in &asked {
+        assert!(rounds.answered(query, answer(1.0, at(2)), at(2)));
+    }
+    assert!(rounds.unwanted_memory() <= 64 << 10, "{}", rounds.unwanted_memory());
+    assert_eq!(rounds.next(), Some(at(2 + ROUND)));
+}
+
 /// U9: no series, several series and other values are failed evaluations.
 #[test]
 fn what_says_neither_match_nor_no_match_is_asked_in_the_next_round() {

@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
+use clearway_core::terminal_text::is_unsafe;
 use clearway_core::{Diagnostic, Place, Position, Severity};
 use clearway_schema::excerpt;
 use serde_json::json;
@@ -122,11 +123,11 @@ fn names_of(bundle: &Bundle) -> BTreeSet<NameKey> {
     names
 }
 
-/// A name without white space, which separates the columns.
+/// A name without white space, which separates the columns, and without what could drive a terminal or deceive a reader.
 fn written(name: &str) -> String {
     let mut out = String::new();
     for char in name.chars().take(4_096) {
-        if char.is_whitespace() || char.is_control() || char == '%' {
+        if char.is_whitespace() || is_unsafe(char) || char == '%' {
             _ = write!(out, "%{:02x}", u32::from(char));
         } else {
             out.push(char);

@@ -109,7 +109,7 @@ impl Product {
         }
         let limits = Limits { depth: 16, nodes: 1_000, ..Limits::for_graph_data() };
         let (mut product, mut problem, mut objects) = (None, None, 0_usize);
-        clearway_yaml::read(bytes, "product.yaml", &limits, |event| match event {
+        clearway_yaml::read_documents(bytes, "product.yaml", &limits, |event| match event {
             ReadEvent::Object { root, source, .. } => {
                 objects += 1;
                 product = Some(read_product(root).map_err(|(node, why)| match source.place(node).position {
@@ -306,6 +306,26 @@ mod tests {
         assert_eq!((product.name.as_str(), product.title.as_str(), product.channel.as_str()), ("a-b", "A B", "stable"));
         assert_eq!(product.kinds().map(ToString::to_string).collect::<Vec<_>>(), ["Deployment.apps"]);
         assert_eq!(product.words().collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
+
+    /// The product that a reader sees is the one that is used.
+    #[test]
+    fn a_product_is_not_hidden_behind_items() {
+        let detect = "detect: [{apiServer: version}]";
+        let inner =
+            format!("{{name: c, title: C, url: https://example.com, summary: It is., channel: stable, {detect}}}");
+        let good = GOOD.replace("detect:\n", &format!("{detect}\n"));
+        assert!(Product::read(good.as_bytes()).is_ok());
+        for (text, want) in [
+            (format!("{good}items: [{inner}]\n"), "unknown key `items`"),
+            (format!("items: [{inner}]\n{good}"), "unknown key `items`"),
+            (format!("kind: List\n{good}items: [{inner}]\n"), "unknown key `kind`"),
+            (format!("items: [{inner}]\n"), "unknown key `items`"),
+            (format!("[{inner}]\n"), "instead of an object"),
+        ] {
+            let error = Product::read(text.as_bytes()).map_err(|error| error.to_string()).unwrap_err();
+            assert!(error.contains(want), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use clearway_schema::Schema;
 use clearway_testbed::{Component, have};
 use serde_json::{Value, json};
 
-#[path = "../tests/differential/generate.rs"]
+#[path = "../tests/generate.rs"]
 #[expect(dead_code, reason = "only the schema and the objects are used")]
 mod generate;
 #[path = "../tests/differential/reference.rs"]

@@ -10,6 +10,7 @@ use crate::cost::limits::Limits;
 use crate::decl::Decl;
 use crate::environment::{Environment, ResultType};
 use crate::error::{CelError, ErrorClass};
+use crate::program::list_memory;
 use crate::syntax::ast::{Ast, Range};
 use crate::syntax::span::Span;
 use crate::tree::resolve::resolve;
@@ -77,6 +78,26 @@ pub(crate) fn check_mode(
 }
 
 impl CheckedExpression {
+    /// Bytes of memory that it takes, at most.
+    pub(crate) fn memory(&self) -> usize {
+        let Ast { pool, blobs, nodes, children, .. } = &self.ast;
+        [
+            pool.capacity(),
+            blobs.capacity(),
+            list_memory(nodes),
+            list_memory(children),
+            list_memory(&self.tree.nodes),
+            list_memory(&self.tree.children),
+            list_memory(&self.tree.loops),
+            list_memory(&self.types),
+            self.table.own_memory(),
+            list_memory(&self.overloads),
+            list_memory(&self.overload_ranges),
+        ]
+        .into_iter()
+        .fold(0, usize::saturating_add)
+    }
+
     pub(crate) fn type_of(&self, id: TreeId) -> Type {
         self.types.get(id as usize).copied().unwrap_or(Type::DYN)
     }

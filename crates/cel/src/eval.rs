@@ -199,7 +199,7 @@ impl<'s, 'a> Machine<'s, 'a> {
             reader: session.reader(),
             limits: &frame.program.limits,
             by_specification: frame.program.environment.base.rules.by_specification,
-            patterns: &frame.code.patterns,
+            patterns: session.patterns(frame.program, frame.code),
         }
     }
 

@@ -45,7 +45,7 @@ pub use error::{CelError, ErrorClass, pages as code_pages};
 pub use eval::evaluation::{Evaluation, Outcome};
 pub use eval::explain::{ExplainedPart, Explanation};
 pub use eval::session::{Bindings, Session};
-pub use program::Program;
+pub use program::{Program, Searches};
 pub use syntax::ast::Ast;
 pub use syntax::parser::parse;
 pub use syntax::print::print;

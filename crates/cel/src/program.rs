@@ -16,8 +16,19 @@ use crate::eval::session::{Bindings, Session};
 use crate::syntax::parser::parse;
 use crate::tree::TreeKind;
 use crate::types::{Type, TypeTable};
+use crate::value::pattern::Pattern;
 
-pub(crate) use code::{CallCost, CallInfo, Code, FieldMode, Instr};
+pub(crate) use code::{CallCost, CallInfo, Code, FieldMode, Instr, list_memory};
+
+/// What the own part of an environment takes; libraries and types are shared.
+const ENVIRONMENT: usize = 1 << 10;
+
+/// What constants take for each letter of the expression: `[],` is a list with its own memory.
+const CONSTANT: usize = 32;
+
+/// See [`Program::searches`].
+#[derive(Debug)]
+pub struct Searches(pub(crate) Vec<Pattern>);
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -61,6 +72,21 @@ impl Program {
     /// Evaluates over some values. Text, lists and maps of the result may be those of the values.
     pub fn evaluate<'a>(&'a self, bindings: Bindings<'a>, budget: &Budget) -> Evaluation<'a> {
         Session::new(bindings).evaluate(self, budget)
+    }
+
+    /// What evaluations of this program remember of the texts that its regular expressions searched, to be shared by some of
+    /// them ([`Session::with_searches`]) and dropped with the last one: memory of a program that is kept does not grow.
+    pub fn searches(&self) -> Searches {
+        Searches(self.code.patterns.clone())
+    }
+
+    /// Bytes of memory that the program takes, at most, with what [`Program::searches`] of one caller remember.
+    pub fn memory(&self) -> usize {
+        let explaining = self.explaining.get().map_or(0, Code::memory);
+        let constants = self.source().len().saturating_mul(CONSTANT);
+        [self.checked.memory(), self.code.memory(), constants, explaining, ENVIRONMENT]
+            .into_iter()
+            .fold(0, usize::saturating_add)
     }
 
     /// The text of the expression.

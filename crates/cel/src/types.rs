@@ -137,6 +137,14 @@ impl TypeTable {
         TypeTable { base: Some(Arc::clone(base)), entries: Vec::new(), numbers: HashMap::new(), too_deep: false }
     }
 
+    /// Bytes of memory that the table takes without the one it extends, at most.
+    pub(crate) fn own_memory(&self) -> usize {
+        // A hash table has up to half of its places free, and doubles them.
+        let number = size_of::<(TypeKind, Type)>().saturating_add(1).saturating_mul(4);
+        let entries = self.entries.capacity().saturating_mul(size_of::<Entry>());
+        self.numbers.capacity().saturating_mul(number).saturating_add(entries)
+    }
+
     /// Whether a type was nested too deep to be kept.
     pub(crate) fn is_too_deep(&self) -> bool {
         self.too_deep

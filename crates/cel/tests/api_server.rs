@@ -11,10 +11,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-#[path = "differential/generate.rs"]
-mod generate;
-
-use generate::{Expressions, Random};
+use crate::generate::{self, Expressions, Random};
 
 const GROUP: &str = "cel.example.com";
 const RULES: usize = 100;

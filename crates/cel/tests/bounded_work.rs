@@ -1,7 +1,7 @@
 //! What an expression makes and searches is paid for before it happens, so that a budget bounds time and memory. Work is
 //! counted here, and not time: it is the same on every machine.
 
-use clearway_cel::{Bindings, Budget, Environment, ErrorClass, Evaluation, Limits, Outcome, Program};
+use clearway_cel::{Bindings, Budget, Environment, ErrorClass, Evaluation, Limits, Outcome, Program, Session};
 use serde_json::{Value, json};
 
 /// Evaluates an expression over `object`, and hands on what came out.
@@ -28,6 +28,37 @@ fn is_true(expression: &str, object: &Value) -> bool {
 
 fn with_text(text: &str) -> Value {
     json!({ "text": text })
+}
+
+/// Forty letters become a hundred kilobytes.
+fn large_patterns(count: usize) -> String {
+    let one = |number: usize| format!("object.text.matches('^[a-z]{{400}}{number}$')");
+    (0..count).map(one).collect::<Vec<_>>().join(" || ")
+}
+
+#[test]
+fn compiled_patterns_take_a_bounded_amount_of_memory() {
+    let limits = Limits { regex_bytes: 1 << 17, ..Limits::default() };
+    let memory = |text: &str| Program::compile(text, &Environment::resource_rule(), &limits).unwrap().memory();
+    let (few, many) = (memory(&large_patterns(2)), memory(&large_patterns(60)));
+    assert!(few > 256 << 10, "{few}");
+    assert!(many < 2 << 20, "{many}");
+    // Those that are not kept are compiled when they are needed, and say the same.
+    let text = with_text(&format!("{}59", "a".repeat(400)));
+    assert!(is_true(&large_patterns(60), &text));
+    assert!(!is_true(&large_patterns(59), &text));
+}
+
+/// What searches remember is the caller's, so that a program that is kept does not grow with what it is evaluated on.
+#[test]
+fn searches_of_a_caller_give_the_same_results() {
+    let program = Program::compile(&large_patterns(3), &Environment::resource_rule(), &Limits::default()).unwrap();
+    let searches = program.searches();
+    for (end, want) in [("2", true), ("3", false)] {
+        let object = with_text(&format!("{}{end}", "b".repeat(400)));
+        let session = Session::new(Bindings::new().with("object", &object)).with_searches(&program, &searches);
+        assert_eq!(session.evaluate(&program, &Budget::default()).outcome.as_bool(), Some(want));
+    }
 }
 
 /// Every match of this one looks for the end of the text first.

@@ -6,12 +6,9 @@ use clearway_schema::Schema;
 use clearway_testbed::{Component, have};
 use serde_json::{Value, json};
 
-#[path = "differential/generate.rs"]
-mod generate;
-#[path = "differential/reference.rs"]
 mod reference;
 
-use generate::{Expressions, Random};
+use crate::generate::{self, Expressions, Random};
 use reference::{Answer, Reference};
 
 /// What one expression is evaluated on.

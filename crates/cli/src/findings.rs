@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clearway_core::diagnostic::report::{Format, Report};
 use clearway_core::diagnostic::sarif::Rule;
 use clearway_core::diagnostic::suppressions::{self, Suppressions};
@@ -216,10 +216,7 @@ impl Findings {
             }
         }
         let tail = match &self.yaml {
-            Some(all) => {
-                let yaml = serde_saphyr::to_string(all).context("cannot be written as YAML")?;
-                output::document(&yaml).into_owned()
-            }
+            Some(all) => output::to_yaml(all)?,
             None => self.report.tail(),
         };
         self.out.write_all(tail.as_bytes())?;

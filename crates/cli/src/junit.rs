@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use clearway_core::terminal_text;
+
 /// What came of one test.
 pub(crate) struct Case {
     pub(crate) name: String,
@@ -45,9 +47,10 @@ pub(crate) fn write<'s>(suites: impl IntoIterator<Item = (&'s str, Vec<Case>)>) 
     text + "</testsuites>\n"
 }
 
+/// A text for XML, in which what could deceive a reader is shown as an escape.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in terminal_text::escape(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

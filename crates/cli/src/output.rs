@@ -5,18 +5,19 @@
 //! A command returns a [`Document`] (or a [`Table`], or text); how it looks is decided here, once for all commands, by
 //! [`mod@settings`].
 
+mod bounded_text;
 mod document;
 mod live_line;
 mod pager;
 mod settings;
 mod states;
 mod table;
+mod yaml;
 
-use std::borrow::Cow;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::sync::OnceLock;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clearway_core::Diagnostic;
 use clearway_core::diagnostic::terminal;
 use clearway_core::terminal_text::{self, escape_line};
@@ -28,6 +29,7 @@ pub(crate) use document::Document;
 pub(crate) use live_line::LiveLine;
 pub(crate) use settings::Settings;
 pub(crate) use table::{Layout, Table, truncated};
+pub(crate) use yaml::to_yaml;
 
 /// How this process prints. It is decided before anything is printed and never changes, and every line of every command
 /// depends on it, so it is the one value of the process that is not passed along.
@@ -98,14 +100,15 @@ pub(crate) fn print_diagnostic(diagnostic: &Diagnostic) {
     let _ = writeln!(out, "{}\n", terminal::render(diagnostic, shows_styles(&io::stderr())));
 }
 
-/// Text in a format of its own (a graph, a drawing): as it is for a file or a pipe, and escaped for a terminal.
-pub(crate) fn document(text: &str) -> Cow<'_, str> {
-    if io::stdout().is_terminal() { terminal_text::escape(text) } else { Cow::Borrowed(text) }
+/// Prints text in a format of its own, such as a drawing. Formats that have escapes use theirs; what is left is escaped here,
+/// for a file or a pipe, too: somebody looks at it later.
+pub(crate) fn print_document(text: &str) -> io::Result<()> {
+    print_text(&terminal_text::escape(text))
 }
 
-/// Writes such text on standard output.
-pub(crate) fn print_document(text: &str) -> io::Result<()> {
-    print_text(&document(text))
+/// JSON with line breaks, and the escapes of JSON for what could drive a terminal or deceive its reader.
+pub(crate) fn to_json(data: &impl Serialize) -> Result<String> {
+    bounded_text::json(data)
 }
 
 /// Prints data in the format of the options; only the formats for people need the document.
@@ -117,11 +120,8 @@ pub(crate) fn print_data<D: Into<Document>>(
     let mut text = match format {
         DataFormat::Table => document().into().render(layout(false)),
         DataFormat::Wide => document().into().render(layout(true)),
-        DataFormat::Json => terminal_text::escape_json(&serde_json::to_string_pretty(data)?).into_owned(),
-        DataFormat::Yaml => {
-            let yaml = serde_saphyr::to_string(data).context("cannot be written as YAML")?;
-            self::document(&yaml).into_owned()
-        }
+        DataFormat::Json => to_json(data)?,
+        DataFormat::Yaml => to_yaml(data)?,
         DataFormat::Name => match document().into().names() {
             Some(names) => names,
             None => bail!("`-o name` needs a list, and this answer has none; use -o table, json or yaml"),

@@ -101,8 +101,8 @@ impl Bundle {
         }
         process["noNewPrivileges"] = json!(container["securityContext"]["allowPrivilegeEscalation"] == false);
         config["root"]["readonly"] = container["securityContext"]["readOnlyRootFilesystem"].clone();
-        assert_eq!(container["resources"]["limits"]["memory"], "256Mi");
-        config["linux"]["resources"]["memory"] = json!({"limit": 256 << 20});
+        assert_eq!(container["resources"]["limits"]["memory"], "512Mi");
+        config["linux"]["resources"]["memory"] = json!({"limit": 512 << 20});
         config["linux"]["namespaces"].as_array_mut().unwrap().retain(|one| one["type"] != "network");
         config["mounts"].as_array_mut().unwrap().extend(mounts);
         fs::write(path, config.to_string()).unwrap();

@@ -1,6 +1,8 @@
 //! `clearway bundle` on a real API server (V7, V8): `guard` refuses rollbacks and experimental CRDs over standard ones,
 //! `installed` names what does not fit together, and `preflight` names the objects that a new bundle would change.
 
+#[path = "live_bundle/hostile_text.rs"]
+mod hostile_text;
 #[path = "live_bundle/killed_migration.rs"]
 mod killed_migration;
 #[path = "live_bundle/many_objects.rs"]

@@ -21,6 +21,21 @@ pub fn excerpt(text: &str) -> String {
     cut(&terminal_text::escape_line(text), EXCERPT)
 }
 
+/// The start of a list, where many of them are shown. No more of it is put together.
+pub fn list_excerpt<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let mut list = String::new();
+    for text in texts {
+        if list.len() > EXCERPT * 4 {
+            break;
+        }
+        if !list.is_empty() {
+            list.push_str(", ");
+        }
+        list.push_str(text);
+    }
+    excerpt(&list)
+}
+
 /// Text of several lines.
 pub fn lines(text: &str) -> String {
     shortened(&terminal_text::escape(text.trim_end()))

@@ -17,6 +17,7 @@ mod digest;
 mod entity_tag;
 mod event;
 pub mod expression;
+mod json_size;
 pub mod limits;
 mod object;
 pub mod suggestion;
@@ -31,6 +32,7 @@ pub use diagnostic::{Diagnostic, Excerpt, Place, Position, Severity};
 pub use digest::{Algorithm, Digest, DigestError};
 pub use entity_tag::EntityTag;
 pub use event::{Event, EventType};
+pub use json_size::JsonSize;
 pub use limits::{CapExceeded, GraphLimits, Limits, RegistryLimits};
 pub use object::form;
 pub use object::{

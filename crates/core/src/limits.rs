@@ -20,8 +20,11 @@ pub use registry::RegistryLimits;
 pub struct Limits {
     /// Bytes of one file or stream. A cluster dump of 100,000 objects is about 300 MB.
     pub file_bytes: u64,
-    /// Bytes of one document of a stream. The API server refuses objects above 1.5 MiB; a `List` may hold many.
+    /// Bytes of one document of a stream, which is in memory as text while its objects are read: a `List` may hold many. A text in it
+    /// may be there twice.
     pub document_bytes: usize,
+    /// Bytes of one object: a document, or an item of a `List`. The API server refuses objects above 1.5 MiB.
+    pub object_bytes: usize,
     /// Levels of nesting in one document.
     pub depth: usize,
     /// Values in one object, after aliases were followed: stops the "billion laughs".
@@ -36,7 +39,8 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             file_bytes: 1 << 30,
-            document_bytes: 512 << 20,
+            document_bytes: 192 << 20,
+            object_bytes: 16 << 20,
             depth: 128,
             nodes: 1_000_000,
             list_items: 50_000,
@@ -58,6 +62,8 @@ impl Limits {
         Limits {
             file_bytes: self.graph.data_bytes.min(self.file_bytes),
             document_bytes: bytes.min(self.document_bytes),
+            // A file of graph-data is one object or few.
+            object_bytes: bytes.min(self.document_bytes),
             nodes: self.graph.object_values.min(self.nodes),
             depth: self.graph.object_depth.min(self.depth),
             ..self.clone()

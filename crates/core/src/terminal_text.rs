@@ -5,7 +5,7 @@
 //! them; every command prints through it.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// Text of several lines: line breaks and tabs stay.
 pub fn escape(text: &str) -> Cow<'_, str> {
@@ -36,20 +36,44 @@ pub fn escape_record(record: &str) -> String {
 
 /// JSON that says the same: such characters stand in its strings only, where they can be written as `\u202e`.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
-    replace(
-        json,
-        |letter| !letter.is_ascii() && is_unsafe(letter),
-        |out, letter| {
-            for unit in letter.encode_utf16(&mut [0; 2]) {
-                // Writing into a text cannot fail.
-                let _ = write!(out, "\\u{unit:04x}");
-            }
-        },
-    )
+    if !json.contains(is_raw_in_json) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len().saturating_add(16));
+    // Writing into a text cannot fail.
+    let _ = write_json_escaped(&mut out, json);
+    Cow::Owned(out)
+}
+
+/// Writes a piece of JSON as [`escape_json`] has it, without another copy of it: an escape has up to three times the bytes.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_json_escaped(out: &mut dyn fmt::Write, json: &str) -> fmt::Result {
+    // Nearly all JSON, which is not looked at letter by letter then.
+    if json.is_ascii() && !json.as_bytes().contains(&0x7f) {
+        return out.write_str(json);
+    }
+    let mut rest = json;
+    while let Some((at, letter)) = rest.char_indices().find(|(_, letter)| is_raw_in_json(*letter)) {
+        let (plain, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        out.write_str(plain)?;
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            write!(out, "\\u{unit:04x}")?;
+        }
+        rest = behind.strip_prefix(letter).unwrap_or_default();
+    }
+    out.write_str(rest)
+}
+
+/// White space between values of JSON is control characters as well; those in strings are escapes already, but for U+007F.
+fn is_raw_in_json(letter: char) -> bool {
+    letter == '\u{7f}' || !letter.is_ascii() && is_unsafe(letter)
 }
 
 /// Whether a character is a control or changes how what stands around it is shown.
-fn is_unsafe(letter: char) -> bool {
+pub fn is_unsafe(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
             // Soft hyphen, Arabic letter mark, Mongolian vowel separator.
@@ -111,7 +135,7 @@ mod tests {
 
     #[test]
     fn json_says_the_same() {
-        let value = serde_json::json!({"a\u{202e}": "b\u{9b}\u{e0041}\n\u{1b}é"});
+        let value = serde_json::json!({"a\u{202e}": "b\u{9b}\u{e0041}\n\u{1b}\u{7f}é"});
         let json = value.to_string();
         let escaped = escape_json(&json);
         assert!(!escaped.contains(|letter: char| is_unsafe(letter)), "{escaped}");

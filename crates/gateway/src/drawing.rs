@@ -11,6 +11,7 @@ use crate::model::{Body, ObjectKey, ObjectKind};
 use crate::status::{Condition, ObjectStatus};
 use crate::words::ConditionType;
 use clearway_conditions::Status;
+use clearway_core::terminal_text;
 
 const COLUMNS: [&str; 5] = ["GatewayClasses", "Gateways", "Listeners", "Routes", "Services"];
 const WIDTH: usize = 250;
@@ -219,10 +220,10 @@ fn write(picture: &Picture) -> String {
     out
 }
 
-/// Text for XML: neither markup nor characters that XML does not allow.
+/// Text for XML: neither markup nor characters that XML does not allow; what could deceive a reader is shown as an escape.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in terminal_text::escape(text).chars() {
         match character {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -250,7 +251,7 @@ mod tests {
             json!({"apiVersion": api, "kind": "GatewayClass", "metadata": {"name": "c"}, "spec": {"controllerName": "x/y"}}),
             json!({"apiVersion": api, "kind": "Gateway", "metadata": {"namespace": "a", "name": "<gw>"},
                 "spec": {"gatewayClassName": "c", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}}),
-            json!({"apiVersion": api, "kind": "HTTPRoute", "metadata": {"namespace": "a", "name": "r"},
+            json!({"apiVersion": api, "kind": "HTTPRoute", "metadata": {"namespace": "a", "name": "r\u{202e}"},
                 "spec": {"parentRefs": [{"name": "<gw>"}], "rules": [{"backendRefs": [{"name": "gone", "port": 1}]}]}}),
         ] {
             engine.apply(Change::Put(Box::new(Object::from_json(&object).unwrap())));
@@ -258,6 +259,7 @@ mod tests {
         engine.evaluate();
         let svg = draw(&engine);
         assert!(!svg.contains("<gw>") && svg.contains("a/&lt;gw&gt;"), "{svg}");
+        assert!(!svg.contains('\u{202e}') && svg.contains("a/r\\u{202e}"), "{svg}");
         assert_eq!((svg.matches("<rect").count(), svg.matches("<path").count()), (5, 4));
         assert_eq!(
             ["good", "partly", "bad"].map(|class| svg.matches(&format!("class=\"{class}\"")).count()),

@@ -18,11 +18,11 @@
 //! | a block `to` one architecture's release | that architecture only |
 //! | a risk declared in `risks/` | as its blocks would be: one for each known release in its `to` |
 //! | an unreadable `from` | every source is blocked |
-//! | texts without `matchingRules`, or rules that cannot be read | the risk applies to every cluster (`Always`) |
+//! | texts without `matchingRules`, or rules that cannot be read or have a key twice | the risk applies to every cluster (`Always`) |
 //! | rules or texts without all of `url`, `name`, `message` | the edge is gone |
 //! | an unknown rule type | carried through unchanged with its parameters |
 //! | a tombstoned version that a channel still lists | served: taking it away would strand clusters |
-//! | an unreadable release, or two different ones of one name | not served |
+//! | an unreadable release, one with a key twice, or two different ones of one name | not served |
 //! | a release above a cap of [`GraphLimits`](clearway_core::GraphLimits) | not served |
 //! | a risk above one | the edge is gone |
 //! | an expression above one | every source is blocked |
@@ -56,5 +56,7 @@ pub use query::diff::{Diff, diff};
 pub use query::explain::{Explanation, Statement, Verdict};
 pub use query::paths::{FewestRisks, Hop, NoPath, Path, Paths, paths};
 pub use query::render::render;
-pub use query::stranded::{Goal, MissingPath, RiskyPath, Stranded, SupportedVersions, stranded};
+pub use query::stranded::{
+    Goal, MissingPath, RiskyPath, Stranded, StrandedBudget, SupportedVersions, stranded, stranded_versions,
+};
 pub use query::{convert, diff, render};

@@ -124,6 +124,12 @@ fn blocks_and_their_overlaps() {
             &["GD024 blocked-edges/0.yaml:6"],
         ),
         same(
+            "rules that are set twice are a risk for every cluster",
+            vec![block("1.0.2", ".*", &format!("{B}matchingRules: [{{type: PromQL, promql: {{promql: down}}}}]\n"))],
+            ["open", "B", "B"],
+            &["GD006 blocked-edges/0.yaml:7", "GD024 blocked-edges/0.yaml:7"],
+        ),
+        same(
             "rules without a name take the edge away",
             vec![block("1.0.2", ".*", "url: https://example.com\nmessage: M\nmatchingRules: [{type: Always}]\n")],
             ["open", "gone", "gone"],
@@ -329,6 +335,31 @@ fn rules_that_are_not_given_are_always() {
     let outcome = loaded(&[("blocked-edges/x.yaml", &block("1.0.2", ".*", texts))]);
     let graph = outcome.revision.unwrap().graph("stable-1", &arch("amd64"));
     assert_eq!(graph.conditional()[0].risks[0].rules(), [Rule::of_kind(Rule::ALWAYS)]);
+}
+
+#[test]
+fn rules_with_a_key_twice_are_always() {
+    let texts = "url: https://example.com\nname: Slow\nmessage: M\n";
+    for rules in [
+        "matchingRules: [{type: PromQL, promql: {promql: a}}]\nmatchingRules: [{type: PromQL, promql: {promql: b}}]\n",
+        "matchingRules: [{type: PromQL, promql: {promql: a, promql: b}}]\n",
+        "matchingRules: [{type: PromQL, promql: {promql: a}, promql: {promql: b}}]\n",
+        "matchingRules: [{type: Always, type: PromQL, promql: {promql: b}}]\n",
+        "matchingRules:\n- type: Resource\n  resource: {labelSelector: {matchLabels: {a: b, a: c}}}\n",
+    ] {
+        for (path, target) in
+            [("blocked-edges/x.yaml", "to: 1.0.2\nfrom: .*\n"), ("risks/x.yaml", "to: 1.0.2\nfrom: '*'\n")]
+        {
+            let outcome = loaded(&[(path, &format!("{target}{texts}{rules}"))]);
+            assert!(
+                outcome.diagnostics.iter().any(|found| found.code == "GD024"),
+                "{rules}: {:?}",
+                outcome.diagnostics
+            );
+            let graph = outcome.revision.unwrap().graph("stable-1", &arch("amd64"));
+            assert_eq!(graph.conditional()[0].risks[0].rules(), [Rule::of_kind(Rule::ALWAYS)], "{rules}");
+        }
+    }
 }
 
 #[test]

@@ -106,8 +106,7 @@ fn two_revisions_name_the_files_that_are_the_reason() {
         shown(&found),
         ["BecameConditional Update [A] 1.0.0 → 1.0.1 x1", "Gained by 1.0.2 [] 1.0.0–1.0.1 → 1.0.2 x2"]
     );
-    let files: Vec<_> =
-        found.updates.iter().flat_map(|line| &line.files).map(|say| (say.file.as_str(), say.now)).collect();
+    let files: Vec<_> = found.updates.iter().flat_map(|line| &line.files).map(|say| (&*say.file, say.now)).collect();
     assert_eq!(
         files,
         [("blocked-edges/1.0.1-A.yaml", FileChangeKind::Gained), ("channels/c.yaml", FileChangeKind::Gained)]
@@ -195,7 +194,7 @@ proptest! {
                 let stays = |version: &Version| a.find(version).is_some() && b.find(version).is_some();
                 let release = [to, from].into_iter().find(|version| !stays(version)).map(|version| (*version).clone());
                 prop_assert!(lines.iter().all(|line| line.release == release));
-                let mut said: Vec<_> = lines.iter().map(|line| (line.what, line.risks.clone())).collect();
+                let mut said: Vec<_> = lines.iter().map(|line| (line.what, line.risks.to_vec())).collect();
                 said.sort();
                 expected.sort();
                 counted += said.len();

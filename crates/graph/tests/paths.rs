@@ -84,6 +84,23 @@ fn a_search_that_is_cut_short_says_so_and_is_never_worse_than_the_fewest_conditi
     assert_eq!((found.fewest_risks.path.risk_names().len(), found.fewest_risks.path.hops.len()), (12, 24));
 }
 
+#[test]
+fn a_path_with_too_many_risks_is_refused() {
+    let risks: Vec<String> = (0..400).map(|number| format!("R{number:03}{}", "x".repeat(1_000))).collect();
+    let chain = |updates: usize| {
+        let mut words = String::new();
+        for at in 0..updates {
+            write!(words, "1.0.{at}>1.0.{}?{} ", at + 1, risks.join(",")).unwrap();
+        }
+        paths(&sketch(&words), &version("1.0.0"), &version(&format!("1.0.{updates}")))
+    };
+    assert_eq!(chain(2).unwrap().shortest.risk_names().len(), 400);
+    let why = chain(4).unwrap_err();
+    assert!(
+        why.to_string().contains("more than 4194304 bytes of risks") && why.to_string().contains("path_risk_bytes")
+    );
+}
+
 /// Every way from one version to another.
 fn every(graph: &Graph, from: &Version, to: &Version) -> Vec<Vec<Vec<String>>> {
     if from == to {

@@ -75,6 +75,36 @@ fn a_release_with_two_payloads_is_not_served_at_all() {
 }
 
 #[test]
+fn metadata_that_may_remove_an_edge_and_cannot_be_told_takes_the_release_away() {
+    const KEY: &str = "io.openshift.upgrades.graph.previous.remove";
+    let base = r#"{"version":"1.0.0","payload":"p"},{"version":"1.0.1","payload":"q","previous":["1.0.0"]"#;
+    let entry = r#","metadata":{"KEY":"1.0.0"}"#;
+    for (rest, want) in [
+        ("}", "open"),
+        (&format!("{entry}}}"), "gone"),
+        // A key twice, in both ways to read a file.
+        (r#","metadata":{"KEY":"1.0.0","KEY":""}}"#, "no node"),
+        (r#","metadata":{"KEY":"1.0.0","KEY":"","x":1}}"#, "no node"),
+        (r#","metadata":{"KEY":"1.0.0"},"metadata":{}}"#, "no node"),
+        (r#","metadata":{"KEY":"1.0.0","KEY":"1.0.0"}}"#, "gone"),
+        // What is not text.
+        (r#","metadata":{"KEY":["1.0.0"]}}"#, "no node"),
+        (r#","metadata":{"KEY":null}}"#, "no node"),
+        (r#","metadata":[{"KEY":"1.0.0"}]}"#, "no node"),
+        (r#","metadata":"KEY=1.0.0"}"#, "no node"),
+        (r#","metadata":null}"#, "open"),
+        // Two entries for one release.
+        (&format!(r#"{entry}}},{{"version":"1.0.1","payload":"q","metadata":{{"KEY":"0.9.0"}}}}"#), "no node"),
+        (&format!(r#"{entry}}},{{"version":"1.0.1","payload":"q","metadata":{{"KEY":"1.0.0"}}}}"#), "gone"),
+        (&format!(r#"{entry}}},{{"version":"1.0.1","payload":"q","metadata":{{"colour":"red"}}}}"#), "gone"),
+    ] {
+        let json = format!("[{base}{rest}]").replace("KEY", KEY);
+        let graph = with_releases(&json, &[]).revision.unwrap().graph("c", &arch("amd64"));
+        assert_eq!(served(&graph, "1.0.0", "1.0.1"), want, "{json}");
+    }
+}
+
+#[test]
 fn a_file_of_releases_that_breaks_off_refuses_the_revision() {
     for (path, text) in [
         ("releases/x.json", r#"[{"version":"1.0.0","payload":"p"},"#),

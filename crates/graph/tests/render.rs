@@ -120,7 +120,7 @@ fn removed_updates_are_drawn_on_request() {
 
 #[test]
 fn no_text_escapes_from_its_place() {
-    let name = "a\"b<c>&d\\e\u{1}\nf#g`h]]>";
+    let name = "a\"b<c>&d\\e\u{1}\nf#g`h]]>\u{202e}";
     let risk = Arc::new(Risk::new(name, "https://example.com", "It breaks.", Vec::new()));
     let nodes = vec![node("1.0.0"), node("1.0.1")];
     let graph = Graph::assemble(nodes, [], [(Edge { from: 0, to: 1 }, vec![risk])]);
@@ -128,8 +128,11 @@ fn no_text_escapes_from_its_place() {
     let svg = text(Format::Svg);
     assert_eq!(well_formed(&svg), Ok(()), "{svg}");
     assert!(svg.contains("a&quot;b&lt;c&gt;&amp;d"));
-    assert!(text(Format::Dot).contains(r#"label="a\"b<c>&d\\e \nf#g`h]]>""#), "{}", text(Format::Dot));
-    assert!(text(Format::Mermaid).contains("|\"a#quot;b#lt;c#gt;#amp;d\\e <br/>f#35;g#96;h]]#gt;\"|"));
+    assert!(text(Format::Dot).contains(r#"label="a\"b<c>&d\\e\\x01\nf#g`h]]>\\u{202e}""#), "{}", text(Format::Dot));
+    assert!(text(Format::Mermaid).contains("|\"a#quot;b#lt;c#gt;#amp;d\\e\\x01<br/>f#35;g#96;h]]#gt;\\u{202e}\"|"));
+    for format in [Format::Svg, Format::Dot, Format::Mermaid] {
+        assert!(!text(format).contains(['\u{202e}', '\u{1}']), "{}", text(format));
+    }
 }
 
 #[test]

@@ -2,8 +2,12 @@
 
 use crate::sketch::{graphs, sketch, version};
 use clearway_core::Version;
-use clearway_graph::{Edge, Graph, MissingPath, Stranded, SupportedVersions, stranded};
+use clearway_graph::{Edge, Graph, MissingPath, Stranded, StrandedBudget, SupportedVersions};
 use proptest::prelude::*;
+
+fn stranded(graph: &Graph, supported: &SupportedVersions) -> Vec<Stranded> {
+    clearway_graph::stranded(graph, supported, &mut StrandedBudget::default()).unwrap()
+}
 
 fn shown(found: &[Stranded]) -> Vec<String> {
     let way = |way: &clearway_graph::RiskyPath| {
@@ -76,7 +80,11 @@ fn a_pre_release_is_the_newest_patch_only_where_there_is_no_release() {
 #[test]
 fn only_supported_versions_are_asked_about() {
     let graph = sketch("1.1.0 1.1.1 1.1.2 1.1.3 1.2.0");
-    let supported = SupportedVersions { oldest: Some(version("1.1.1")), newest: Some(version("1.1.2")) };
+    let supported = SupportedVersions {
+        oldest: Some(version("1.1.1")),
+        newest: Some(version("1.1.2")),
+        ..SupportedVersions::default()
+    };
     assert_eq!(shown(&stranded(&graph, &supported)), ["1.1.1 Both", "1.1.2 Both"]);
 }
 
@@ -110,7 +118,7 @@ proptest! {
         for hop in found.iter().flat_map(|one| &one.ways).flat_map(|way| &way.hops) {
             let edge = Edge { from: graph.find(&hop.from).unwrap(), to: graph.find(&hop.to).unwrap() };
             prop_assert!(!hop.risks.is_empty());
-            prop_assert!(graph.updates().any(|(found, risks)| found == edge && risks == hop.risks.as_slice()));
+            prop_assert!(graph.updates().any(|(found, risks)| found == edge && *risks == *hop.risks));
         }
     }
 }

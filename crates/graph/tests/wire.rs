@@ -128,6 +128,34 @@ fn a_bad_risk_makes_its_updates_unknown_and_never_unconditional() {
 }
 
 #[test]
+fn a_risk_with_a_key_twice_makes_its_updates_unknown() {
+    let matching = r#""matchingRules": [{"type": "Always"}]"#;
+    for (rules, key) in [
+        (
+            format!(r#"{matching}, "matchingRules": [{{"type": "PromQL", "promql": {{"promql": "a"}}}}]"#),
+            "matchingRules",
+        ),
+        (r#""matchingRules": [{"type": "PromQL", "promql": {"promql": "a", "promql": "b"}}]"#.to_owned(), "promql"),
+        (
+            r#""matchingRules": [{"type": "PromQL", "promql": {"promql": "a", "pr\u006fmql": "b"}}]"#.to_owned(),
+            "promql",
+        ),
+        (r#""matchingRules": [{"type": "Always", "type": "PromQL", "promql": {"promql": "a"}}]"#.to_owned(), "type"),
+        (format!(r#""name": "B", {matching}"#), "name"),
+    ] {
+        let risk = format!(r#"{{"name": "A", "url": "u", "message": "m", {rules}}}"#);
+        let group = format!(r#"[{{"edges": [{{"from": "1.0.0", "to": "1.0.1"}}], "risks": [{risk}]}}]"#);
+        let text = answer(&json!([]), &json!("GROUPS")).to_string().replace("\"GROUPS\"", &group);
+        let reading = wire::read(text.as_bytes(), &Limits::default());
+        let graph = reading.graph.expect("a graph");
+        assert_eq!(served(&graph, "1.0.0", "1.0.1"), "UnreadableRisk", "{risk}");
+        assert_eq!(graph.conditional()[0].risks[0].rules()[0].kind, "Unreadable", "{risk}");
+        let finding = reading.diagnostics.iter().find(|found| found.code == "GD063").expect("a finding");
+        assert!(finding.message.contains(&format!("the key `{key}` twice")), "{}", finding.message);
+    }
+}
+
+#[test]
 fn bad_groups_and_updates_without_nodes_are_dropped() {
     let conditional = json!([
         3,

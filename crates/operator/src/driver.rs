@@ -2,6 +2,7 @@
 //!
 //! One task owns the state machine; everything that waits is a task of its own that reports back. Nothing here decides.
 
+mod answer_memory;
 mod attempts;
 mod crash_guard;
 mod effects;
@@ -19,14 +20,18 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use answer_memory::AnswerMemory;
 pub use crash_guard::CrashGuard;
-pub use memory_permit::MemoryPermit;
+pub use effects::COMPONENT_ANSWER_BYTES;
+pub use memory_permit::{COMPONENT_ANSWERS, MemoryPermit};
+
+use answer_memory::AnswerShare;
 
 use crate::apply_update::{self, Worker};
 use crate::heartbeat::Heartbeat;
 use crate::metrics_store::MetricsStore;
 use clearway_update::api::Kind;
-use clearway_update::reconciler::{Counts, Effect, Input, Reconciler, Settings};
+use clearway_update::reconciler::{Counts, Effect, Input, Reconciler, Settings, UpstreamAnswer};
 use clearway_update::rollout::{Rollout, UpdateRequest};
 use clearway_update::status::shape::Shape;
 use clearway_update::task::Task;
@@ -58,8 +63,10 @@ pub struct Tools<S> {
     pub clock: fn() -> Timestamp,
     /// Notices computations that do not end.
     pub heartbeat: Heartbeat,
-    /// Limits the memory of all objects of the operator together.
+    /// Limits the memory of all objects of the operator together while something is worked on.
     pub memory: MemoryPermit,
+    /// Limits the memory of what all of them keep of update services.
+    pub answers: AnswerMemory,
     /// Notes which answers are being assessed.
     pub guard: CrashGuard,
 }
@@ -118,8 +125,10 @@ pub async fn drive<S: Store>(
             }
         }
     };
+    let share = Arc::new(tools.answers.join(kind));
     let mut driver = Driver {
         kind,
+        share,
         key: ObjectReference::cluster_scoped(object_kind(kind), name),
         reconciler: Reconciler::new(settings.clone()),
         settings: Arc::new(settings),
@@ -142,6 +151,8 @@ pub(crate) fn object_kind(kind: Kind) -> GroupVersionKind {
 
 struct Driver<S: Store> {
     kind: Kind,
+    /// What it may keep of the update service.
+    share: Arc<AnswerShare>,
     key: ObjectReference,
     reconciler: Reconciler,
     settings: Arc<Settings>,
@@ -156,6 +167,14 @@ struct Driver<S: Store> {
     told: watch::Sender<LatestReport>,
     /// Whether what an earlier process kept was looked for.
     recalled: bool,
+}
+
+/// The object that effects are about.
+struct About {
+    key: ObjectReference,
+    /// Where its state is cached.
+    cached: ObjectReference,
+    share: Arc<AnswerShare>,
 }
 
 /// A task that ends with this value.
@@ -289,17 +308,22 @@ impl<S: Store> Driver<S> {
     /// Takes the object for the first time, with what an earlier process kept. That is unpacked and parsed, as large as
     /// it may be.
     async fn recall(&mut self, object: Input) {
-        let _permit = self.tools.memory.acquire().await;
+        let _permit = self.tools.memory.acquire_parsing().await;
         if let Some(kept) = self.load_cached_state().await {
-            self.step(Input::Cached(Box::new(kept)));
+            self.step(Input::Cached { state: Box::new(kept), room: self.share.room() });
         }
         self.step(object);
     }
 
     fn step(&mut self, input: Input) {
+        let arrived = match &input {
+            Input::Fetched { outcome: Ok(UpstreamAnswer::Knowledge(knowledge, _)), .. } => Some(knowledge.memory()),
+            _ => None,
+        };
         let beat = self.tools.heartbeat.begin("a step of the reconciler", Instant::now());
         let effects = self.reconciler.step(input, (self.tools.clock)());
         drop(beat);
+        self.share.set_kept(self.reconciler.kept_memory(), arrived);
         for effect in effects {
             self.run_effect(effect);
         }
@@ -314,7 +338,7 @@ impl<S: Store> Driver<S> {
         self.told.send_if_modified(|told| {
             let same = told.as_ref().filter(|shown| version(&shown.object) == version(raw));
             let next = ObjectReport {
-                object: same.map_or_else(|| Arc::new(raw.clone()), |shown| shown.object.clone()),
+                object: same.map_or_else(|| raw.clone(), |shown| shown.object.clone()),
                 retrieved_at: reconciler.retrieved_at(),
                 counts: reconciler.counts(),
                 transitions: reconciler.transitions(),
@@ -347,11 +371,11 @@ impl<S: Store> Driver<S> {
             }
             effect => {
                 let (tools, settings, report) = (self.tools.clone(), self.settings.clone(), self.report.clone());
-                let (key, kept) = (self.key.clone(), self.cached_state_key());
+                let about = About { key: self.key.clone(), cached: self.cached_state_key(), share: self.share.clone() };
                 // Those that ended are forgotten, so that the set does not grow.
                 while self.effects.try_join_next().is_some() {}
                 self.effects.spawn(async move {
-                    for input in effects::run_effect(effect, &tools, &settings, &key, &kept, &report).await {
+                    for input in effects::run_effect(effect, &tools, &settings, &about, &report).await {
                         // Nobody listens any more: the driver has ended.
                         let _ = report.send(input).await;
                     }

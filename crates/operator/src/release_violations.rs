@@ -36,6 +36,8 @@ pub const CPU_TIME: Duration = Duration::from_mins(1);
 pub const ROUND_TIME: Duration = Duration::from_mins(3);
 /// Bytes of the files of all releases of one look, which are kept until all of them are fetched.
 pub const ROUND_BYTES: u64 = 24 << 20;
+/// The same for commands, which run alone.
+pub const COMMAND_ROUND_BYTES: u64 = 96 << 20;
 
 /// The kind and the name of a constraint.
 type ConstraintKey<'c> = (&'c str, &'c str);
@@ -65,9 +67,9 @@ struct Prepared<'c> {
 pub struct ReleaseEvaluator<'e> {
     /// The way to releases; without it only `named` is read.
     pub registries: Option<Registries<'e>>,
-    /// The only host that releases are fetched from, with its port; `None` for any. A graph names hosts as its author
-    /// likes, so the operator contacts only the one that the cluster already uses.
-    pub only_host: Option<String>,
+    /// The only hosts that releases are fetched from, with their ports ([`registry_host`]). A graph names hosts as its author
+    /// likes, so only those are contacted that the cluster already uses or a user named.
+    pub hosts: BTreeSet<String>,
     /// What the cluster is, as far as manifests ask.
     pub selection: &'e Selection,
     /// How much of a release is read.
@@ -275,7 +277,7 @@ impl<'e> ReleaseEvaluator<'e> {
         let (Some(digest), Ok(Reference::Image(image))) = (digest, release.payload.parse()) else {
             return Err(UnevaluatedReason::ReleaseWithoutDigest);
         };
-        if self.only_host.as_deref().is_some_and(|host| host != image.repository().host()) {
+        if !self.hosts.contains(image.repository().host()) {
             return Err(UnevaluatedReason::OtherRegistry);
         }
         let reference = Reference::Image(image);
@@ -319,11 +321,11 @@ fn is_needed(object: &Value, wanted: &[(&str, &str)], templates: &BTreeSet<Strin
     kind != "ConstraintTemplate" || object["metadata"]["name"].as_str().is_some_and(|name| templates.contains(name))
 }
 
-/// The host of the registry of an image, with its port; empty if it is not one, so that it equals none.
-pub(crate) fn registry_host(image: &str) -> String {
+/// The host of the registry of an image, with its port; nothing if it is not the name of an image.
+pub fn registry_host(image: &str) -> Option<String> {
     match image.parse() {
-        Ok(Reference::Image(image)) => image.repository().host().to_owned(),
-        _ => String::new(),
+        Ok(Reference::Image(image)) => Some(image.repository().host().to_owned()),
+        _ => None,
     }
 }
 

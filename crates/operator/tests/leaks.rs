@@ -1,8 +1,9 @@
 //! Rules of strangers read objects of the cluster, and nothing that the operator writes repeats what they read.
 //!
 //! A marker stands in every field of objects of many kinds. Whatever rules ask about them, the marker is in no status,
-//! proof, event, metric or cached state. Names, namespaces and the types, statuses and reasons of conditions may be shown, so
-//! they carry no marker.
+//! proof, event, metric, cached state or request to the update service. Names, namespaces and the types, statuses and reasons
+//! of conditions may be shown, so they carry no marker. Logs are in `crates/cli/tests/live_operator/evidence.rs`: what
+//! evaluates rules is a pure crate, which has none.
 
 use clearway_core::Timestamp;
 use clearway_operator::driver::ObjectReport;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 #[expect(dead_code, reason = "it is the world of all tests of the reconciler")]
 mod world;
 
-use world::{World, graph};
+use world::{Service, World, graph};
 
 const TEXT: &str = "MARKER";
 const NUMBER: i64 = 735_192_648;
@@ -239,6 +240,13 @@ fn without_parameters(proofs: &mut Value) {
     }
 }
 
+/// What is kept for the next process, without the answer of the update service, which is what the stranger wrote.
+fn cached(world: &World) -> String {
+    let mut kept = serde_json::to_value(world.kept.as_ref().expect("something is kept")).unwrap();
+    assert!(kept.as_object_mut().unwrap().remove("graph").is_some());
+    kept.to_string()
+}
+
 /// A rule that evaluates an expression on one object.
 fn rule(object: &Value, expression: &str) -> Value {
     let mut selected = json!({"apiVersion": object["apiVersion"], "kind": object["kind"], "expression": expression});
@@ -282,7 +290,13 @@ fn leak(objects: Vec<Value>, rules: &[Value]) -> Option<String> {
     for number in 0..rules.len() {
         assert!(proofs.contains(&format!("\"R{number}\"")), "R{number} was not evaluated");
     }
-    let all = [status.to_string(), proofs, world.log.join("\n"), metrics::text(&[shown], true)];
+    let (kept, before) = (cached(&world), world.requests.len());
+    // Another request, now that objects were looked at; without an answer nothing is evaluated anew.
+    world.service = Service::Hangs;
+    world.edit(|object| object["spec"]["channel"] = json!("other"));
+    assert!(world.requests.len() > before);
+    let requests = format!("{:?}", world.requests);
+    let all = [status.to_string(), proofs, world.log.join("\n"), metrics::text(&[shown], true), kept, requests];
     all.into_iter().find(|text| text.contains(TEXT) || text.contains(&NUMBER.to_string()))
 }
 

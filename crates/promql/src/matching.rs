@@ -156,6 +156,13 @@ impl Patterns {
         Patterns(Arc::new(Compiled { texts, size, patterns: OnceLock::new(), taken: AtomicUsize::new(0) }))
     }
 
+    /// Bytes of memory that the texts take.
+    pub(crate) fn text_memory(&self) -> usize {
+        let texts = &self.0.texts;
+        let bytes = texts.iter().map(|(text, _)| text.capacity()).fold(size_of::<Compiled>(), usize::saturating_add);
+        texts.capacity().saturating_mul(size_of::<(String, Measure)>()).saturating_add(bytes)
+    }
+
     /// A compiled pattern, if it is kept.
     pub(crate) fn get(&self, text: &str) -> Option<&Pattern> {
         self.0.patterns.get_or_init(|| self.0.compile()).get(text)

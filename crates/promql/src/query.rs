@@ -6,6 +6,7 @@ use crate::matching::Patterns;
 use crate::syntax::ast::{Expr, ExprKind, Selector};
 use crate::syntax::duration::Millis;
 use crate::syntax::limits::Limits;
+use crate::syntax::memory;
 use crate::syntax::parser::{self, Context};
 use crate::syntax::walk::{selector_of, visit};
 
@@ -79,6 +80,14 @@ impl Query {
     pub(crate) fn fits(&self, start: i64, end: i64, step: i64) -> bool {
         let range = Context { step: Millis(step), range: Millis(end.saturating_sub(start)) };
         self.context.is_none_or(|context| context == range)
+    }
+
+    /// Bytes of memory that it takes, without its compiled patterns: those of all queries are bounded together.
+    pub fn memory(&self) -> usize {
+        memory::memory(&self.expr)
+            .saturating_add(self.text.capacity())
+            .saturating_add(self.patterns.text_memory())
+            .saturating_add(size_of::<Query>())
     }
 
     /// What the query gives.

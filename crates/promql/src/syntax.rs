@@ -4,6 +4,7 @@ pub mod ast;
 pub(crate) mod duration;
 pub(crate) mod lexer;
 pub(crate) mod limits;
+pub(crate) mod memory;
 pub(crate) mod number;
 pub(crate) mod parser;
 pub(crate) mod print;

@@ -33,7 +33,8 @@ impl ObjectMemory {
         }
         let limit = self.limit;
         Err(format!(
-            "the objects of the release take more than {limit} bytes of memory (each alias counts as its value)"
+            "the objects of the release take more than {limit} bytes of memory (each alias counts as its value); remove \
+             objects, or divide the release into several"
         ))
     }
 }

@@ -34,6 +34,7 @@ fn a_release_whose_objects_take_too_much_memory_is_refused() {
         let error = all(200).unwrap_err();
         assert_eq!(error.errors, 1, "{value}: the rest is not read");
         assert!(error.to_string().contains("more than 1048576 bytes of memory"), "{value}: {error}");
+        assert!(error.to_string().contains("; remove objects, or divide the release"), "{value}: {error}");
     }
 }
 

@@ -13,12 +13,11 @@ mod unread_reason;
 use std::collections::BTreeMap;
 
 use clearway_advice::evidence::{Failure, ObjectAnswer, ObjectQuestion, ObjectRequest, Observation, Record, Tally};
-use clearway_core::{GroupKind, GroupVersionKind, ObjectReference, Timestamp, is_config_map, is_secret_kind};
+use clearway_core::{GroupKind, GroupVersionKind, JsonSize, ObjectReference, Timestamp, is_config_map, is_secret_kind};
 use serde_json::Value;
 
 pub use unread_reason::UnreadReason;
 
-use crate::json_size::JsonSize;
 use crate::snapshot::{self, Budget, NameSelector, Part, UnreadName, strip};
 use crate::store::{Store, StoreError};
 use pages::{MeasuredObject, Pages};

@@ -25,8 +25,9 @@ pub(crate) use git::open_git_directory;
 pub(crate) use memory::{EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert};
 pub use risk_tests::{TestFile, risk_tests};
 
-/// The directories of graph-data whose files are read, besides `version`.
-const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];
+/// The directories of graph-data whose files are read, besides `version`; of each, how many levels below it the files are.
+pub const DIRECTORIES: [(&str, usize); 6] =
+    [("channels", 1), ("blocked-edges", 1), ("risks", 1), ("releases", 1), ("raw", 1), (SIGNATURES, 3)];
 
 /// The directory of signatures: `signatures/ALGORITHM/DIGEST/NAME` (schema 1.2.0).
 const SIGNATURES: &str = "signatures";
@@ -37,7 +38,7 @@ fn name_parts(path: &[&[u8]]) -> Option<usize> {
     let is = |name: &[u8], word: &str| name == word.as_bytes();
     match path {
         [.., signatures, _, _, _] if is(signatures, SIGNATURES) => Some(4),
-        [.., directory, _] if DIRECTORIES.iter().any(|known| is(directory, known)) => Some(2),
+        [.., directory, _] if DIRECTORIES.iter().any(|(known, levels)| *levels == 1 && is(directory, known)) => Some(2),
         [.., last] if is(last, "version") => Some(1),
         _ => None,
     }

@@ -18,7 +18,6 @@ pub mod file_caps;
 pub mod files;
 pub mod graph_data;
 pub mod http;
-mod json_size;
 pub mod kubernetes;
 pub mod metrics_directory;
 pub mod object_stream;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use clearway_core::{Timestamp, redacted};
+use clearway_core::{Address, Timestamp, redacted};
 use clearway_promql::Millis;
 use clearway_promql::eval::Value;
 use clearway_promql::read::{self, ApiAnswer, ApiError, ReadLimits};
@@ -30,6 +30,7 @@ pub(crate) use window::QueryWindow;
 pub use window::{LOOKBACK, QueryWindows, Window, windows};
 
 use crate::http::{self, BodyError, HttpOptions};
+use crate::service::RequestUrl;
 use crate::waiting;
 
 /// What may follow the base in an address that somebody copied, the longest first.
@@ -109,7 +110,7 @@ pub struct Prometheus {
     options: PrometheusOptions,
     http: HttpOptions,
     /// Where queries are sent: with what its query holds, without credentials.
-    url: Url,
+    url: RequestUrl,
     /// User and password of the address.
     user: Option<(String, Option<String>)>,
 }
@@ -117,7 +118,7 @@ pub struct Prometheus {
 impl std::fmt::Debug for Prometheus {
     /// Without what may be a secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prometheus").field("url", &self.shown()).field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Prometheus").field("url", &self.url).field("options", &self.options).finish_non_exhaustive()
     }
 }
 
@@ -125,8 +126,7 @@ impl Prometheus {
     /// An endpoint by its base address; a path in front of `/api/v1` is kept, and a query (`?tenant=a`) is sent along
     /// with every question.
     pub fn new(url: &str, options: &PrometheusOptions) -> Result<Self, PrometheusError> {
-        // A text that is no address may still hold a password, so it is not repeated as it is.
-        let failed = |why: &str| PrometheusError::Address { url: without_credentials(url), why: why.to_owned() };
+        let failed = |why: &str| PrometheusError::Address { url: Address::from(url), why: why.to_owned() };
         let mut parsed = Url::parse(url.trim()).map_err(|error| failed(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") {
             return Err(failed(&format!("it does not begin with https:// or http://{}", scheme_hint(url))));
@@ -149,12 +149,14 @@ impl Prometheus {
         };
         let identity = options.identity.as_ref().map(identity).transpose()?;
         let client = http::client_as(&http, identity)?;
-        Ok(Prometheus { client, options: options.clone(), http, url: parsed, user })
+        Ok(Prometheus { client, options: options.clone(), http, url: RequestUrl::new(parsed), user })
     }
 
     /// The address that is asked, without credentials.
     pub fn shown(&self) -> String {
-        shown(&self.url)
+        let mut url = self.url.expose().clone();
+        url.set_query(None);
+        RequestUrl::new(url).to_string()
     }
 
     /// The value of a query at a time, or now.
@@ -191,7 +193,9 @@ impl Prometheus {
             // Reading takes a while, and others may be waiting for this thread.
             let this = self.clone();
             let read = tokio::task::spawn_blocking(move || this.read(status, &body)).await;
-            read.unwrap_or_else(|error| Err(PrometheusError::NotAnAnswer { url: self.shown(), why: error.to_string() }))
+            read.unwrap_or_else(|error| {
+                Err(PrometheusError::NotAnAnswer { url: self.url.clone(), why: error.to_string() })
+            })
         };
         answered.map(|answered| (answered, size as u64))
     }
@@ -205,12 +209,13 @@ impl Prometheus {
     /// Sends a form, and as an address where forms are not taken.
     async fn exchange(&self, form: &str, limit: u64) -> Result<(StatusCode, Bytes), PrometheusError> {
         let authorization = self.authorization().await?;
-        let mut response =
-            self.send(self.client.post(self.url.clone()).body(form.to_owned()), authorization.as_ref()).await?;
+        let mut response = self
+            .send(self.client.post(self.url.expose().clone()).body(form.to_owned()), authorization.as_ref())
+            .await?;
         // A redirect may turn a form into a plain question without it, which is then refused for what it lacks.
-        let lost = response.url() != &self.url && response.status() == StatusCode::BAD_REQUEST;
+        let lost = response.url() != self.url.expose() && response.status() == StatusCode::BAD_REQUEST;
         if response.status() == StatusCode::METHOD_NOT_ALLOWED || lost {
-            let mut url = self.url.clone();
+            let mut url = self.url.expose().clone();
             let query = url.query().filter(|query| !query.is_empty());
             let query = query.map_or_else(|| form.to_owned(), |query| format!("{query}&{form}"));
             url.set_query(Some(&query));
@@ -268,7 +273,7 @@ impl Prometheus {
     /// Reads a body; a status other than 200 is a refusal whatever the body says.
     fn read(&self, status: StatusCode, body: &[u8]) -> Result<QueryAnswer, PrometheusError> {
         let refused = |error_type: &str, why: &str| PrometheusError::Refused {
-            url: self.shown(),
+            url: self.url.clone(),
             status: status.as_u16(),
             error_type: shortened(error_type),
             why: shortened(why),
@@ -283,25 +288,25 @@ impl Prometheus {
                     Some(b'<') => "the answer is a web page, not an answer of the Prometheus API".to_owned(),
                     Some(_) => shortened(&error.to_string()),
                 };
-                Err(PrometheusError::NotAnAnswer { url: self.shown(), why })
+                Err(PrometheusError::NotAnAnswer { url: self.url.clone(), why })
             }
             Ok(ApiAnswer { warnings, .. }) if !warnings.is_empty() => {
                 let mut shown: Vec<String> = warnings.iter().take(WARNINGS).map(|warning| shortened(warning)).collect();
                 if warnings.len() > WARNINGS {
                     shown.push(format!("and {} more", warnings.len() - WARNINGS));
                 }
-                Err(PrometheusError::PartialResponse { url: self.shown(), warnings: shown })
+                Err(PrometheusError::PartialResponse { url: self.url.clone(), warnings: shown })
             }
             Ok(ApiAnswer { value, time, infos, .. }) => Ok(QueryAnswer { value, time, infos }),
         }
     }
 
     fn too_large(&self, measure: Measure, limit: u64) -> PrometheusError {
-        PrometheusError::TooLarge { url: self.shown(), measure, limit }
+        PrometheusError::TooLarge { url: self.url.clone(), measure, limit }
     }
 
     fn late(&self) -> PrometheusError {
-        PrometheusError::Timeout { url: self.shown(), limit: self.options.timeout }
+        PrometheusError::Timeout { url: self.url.clone(), limit: self.options.timeout }
     }
 
     fn lost(&self, error: &reqwest::Error) -> PrometheusError {
@@ -311,7 +316,7 @@ impl Prometheus {
         }
         // Whatever failed may have quoted the address, or one that it was sent to.
         let why = redacted(&http::why(error, &self.http)).into_owned();
-        PrometheusError::Unreachable { url: self.shown(), why }
+        PrometheusError::Unreachable { url: self.url.clone(), why }
     }
 }
 
@@ -327,17 +332,6 @@ fn identity(files: &ClientIdentity) -> Result<reqwest::Identity, PrometheusError
     reqwest::Identity::from_pem(&pem).map_err(|error| failed(&files.certificate, "a client certificate", why(error)))
 }
 
-/// An address as it may be printed: without what may be a secret, in front of the host or in the query.
-fn shown(url: &Url) -> String {
-    let mut shown = url.clone();
-    let _ = shown.set_password(None);
-    let _ = shown.set_username("");
-    shown.set_query(None);
-    shown.set_fragment(None);
-    shown.to_string()
-}
-
-/// What can be shown of a text that is no address: all but what stands before an `@`, and a query.
 /// What to write for an address without a scheme, of which the host is read as one; nothing where a password may be in it.
 fn scheme_hint(url: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".:-/_".contains(&byte);
@@ -345,11 +339,6 @@ fn scheme_hint(url: &str) -> String {
         return String::new();
     }
     format!("; write http://{url} or https://{url}")
-}
-
-fn without_credentials(text: &str) -> String {
-    let text = text.trim().split(['?', '#']).next().unwrap_or_default();
-    shortened(text.rsplit_once('@').map_or(text, |(_, host)| host))
 }
 
 /// User and password stand percent-encoded in an address. `+` means itself there.

@@ -61,10 +61,12 @@ pub enum ServiceError {
         why: Option<String>,
     },
     /// The body has no end, or none near enough.
-    #[error("{url}: the answer is larger than {limit} bytes")]
+    #[error("{url}: the answer is larger than {limit} bytes (the cap `{cap}`)")]
     TooLarge {
         /// What was asked for.
         url: RequestUrl,
+        /// The name of the limit.
+        cap: &'static str,
         /// The limit.
         limit: u64,
     },
@@ -206,7 +208,7 @@ impl Service {
 
     /// The answer for a channel and an architecture, unless it is the one that is known already.
     pub async fn answer(&self, channel: &str, arch: &Arch, known: Option<&EntityTag>) -> Result<Answer, ServiceError> {
-        self.answer_to(channel, arch, &[], known).await
+        self.answer_within(channel, arch, known, GraphLimits::default().answer_bytes as u64).await
     }
 
     /// The same for an answer of at most so many bytes.
@@ -217,21 +219,11 @@ impl Service {
         known: Option<&EntityTag>,
         most: u64,
     ) -> Result<Answer, ServiceError> {
-        self.ask(channel, arch, &[], known, most).await
+        self.answer_to(channel, arch, &[], known, most).await
     }
 
     /// The same for an asker who says more about itself: its `id`, the `version` it runs.
     pub async fn answer_to(
-        &self,
-        channel: &str,
-        arch: &Arch,
-        about: &[(&str, &str)],
-        known: Option<&EntityTag>,
-    ) -> Result<Answer, ServiceError> {
-        self.ask(channel, arch, about, known, GraphLimits::default().answer_bytes as u64).await
-    }
-
-    async fn ask(
         &self,
         channel: &str,
         arch: &Arch,
@@ -253,7 +245,7 @@ impl Service {
         }
         let response = self.accepted(&url, response).await?;
         let validator = header(&response, ETAG).and_then(EntityTag::new);
-        let bytes = self.body(&url, response, most).await?;
+        let bytes = self.body(&url, response, ("answer_bytes", most)).await?;
         let failed = |why| ServiceError::NotAGraph { url: url.clone(), why };
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => Ok(Answer::Body { bytes, validator, age }),
@@ -269,7 +261,7 @@ impl Service {
         let url = below(&self.base, "/graph-data");
         let response = self.send(&url, self.client.get(url.expose().clone())).await?;
         let response = self.accepted(&url, response).await?;
-        let body = self.body(&url, response, limits.graph.packed_bytes).await?;
+        let body = self.body(&url, response, ("packed_bytes", limits.graph.packed_bytes)).await?;
         let limits = limits.of_graph_data();
         // Unpacking takes as long as its limits allow, and others may be waiting for this thread.
         let unpacked = tokio::task::spawn_blocking(move || graph_data::archive(body.as_ref(), &limits)).await;
@@ -293,10 +285,16 @@ impl Service {
         Err(ServiceError::Refused { url: url.clone(), status: status.as_u16(), why: explanation(&body) })
     }
 
-    async fn body(&self, url: &RequestUrl, response: Response, most: u64) -> Result<Bytes, ServiceError> {
+    /// A body of at most so many bytes, by the name of the cap.
+    async fn body(
+        &self,
+        url: &RequestUrl,
+        response: Response,
+        (cap, most): (&'static str, u64),
+    ) -> Result<Bytes, ServiceError> {
         let limit = self.options.body_bytes.min(most);
         http::body(response, limit).await.map_err(|error| match error {
-            BodyError::TooLarge => ServiceError::TooLarge { url: url.clone(), limit },
+            BodyError::TooLarge => ServiceError::TooLarge { url: url.clone(), cap, limit },
             BodyError::Lost(error) => self.lost(url, &error),
         })
     }

@@ -34,7 +34,7 @@ use crate::upstream::Knowledge;
 use events::RecordedEvents;
 use evidence::ClusterEvidence;
 use store::StatusWrites;
-use upstream::Upstream;
+use upstream::{CachedBefore, Upstream};
 
 /// The annotation that asks for everything to be evaluated again; any change of its value does.
 pub const RE_EVALUATE: &str = "clearway.dev/re-evaluate";
@@ -62,8 +62,8 @@ pub struct Reconciler {
 /// The object as it was read last.
 #[derive(Debug)]
 struct Subject {
-    /// As it is stored.
-    raw: Box<Value>,
+    /// As it is stored. It may be large, and is shared with whoever shows it.
+    raw: Arc<Value>,
     object: Arc<VersionObject>,
     /// What is wrong with its spec.
     remarks: Vec<String>,
@@ -107,8 +107,13 @@ impl Reconciler {
     /// Applies an input, and returns what is to be done.
     pub fn step(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let is_cached = matches!(input, Input::Cached { .. });
         self.apply_input(input, now, &mut effects);
         let Some(object) = self.subject.as_ref().map(|subject| subject.object.clone()) else {
+            // The room that there was for it may be another one's later.
+            if !is_cached {
+                self.upstream.discard_cached(&mut effects);
+            }
             return effects;
         };
         self.retrieve(&object, now, &mut effects);
@@ -135,8 +140,8 @@ impl Reconciler {
     }
 
     /// The object as it was stored last.
-    pub fn raw(&self) -> Option<&Value> {
-        self.subject.as_ref().map(|subject| subject.raw.as_ref())
+    pub fn raw(&self) -> Option<&Arc<Value>> {
+        self.subject.as_ref().map(|subject| &subject.raw)
     }
 
     /// How often each condition changed its status since the start.
@@ -164,6 +169,14 @@ impl Reconciler {
         self.upstream.knowledge.as_ref()
     }
 
+    /// Bytes of memory for what is kept of update services, as [`Knowledge::memory`] estimates them.
+    pub fn kept_memory(&self) -> usize {
+        let knowledge = self.upstream.knowledge.as_ref();
+        let (memory, part) = knowledge.map_or((0, 0), |known| (known.memory(), known.plan.unwanted_queries_memory()));
+        // The queries of an earlier answer rest for a while, and have a part in the memory of the present one.
+        memory.saturating_add(self.evidence.rounds.unwanted_memory().saturating_sub(part))
+    }
+
     /// The object as it was read last.
     pub fn object(&self) -> Option<&VersionObject> {
         self.subject.as_ref().map(|subject| subject.object.as_ref())
@@ -172,7 +185,10 @@ impl Reconciler {
     fn apply_input(&mut self, input: Input, now: Timestamp, effects: &mut Vec<Effect>) {
         match input {
             // Whether it is about the same question is known when the object is.
-            Input::Cached(cached) => self.upstream.cached_before = Some(*cached).filter(|_| !self.upstream.tried),
+            Input::Cached { state, room } => {
+                let cached = CachedBefore { state: *state, room };
+                self.upstream.cached_before = Some(cached).filter(|_| !self.upstream.tried);
+            }
             Input::Shape(shape) => self.shape = *shape,
             Input::Object(raw) => self.read(raw, now),
             Input::Gone => {
@@ -184,7 +200,10 @@ impl Reconciler {
             }
             Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now, effects),
             Input::Evidence { query, result } => self.answered(&query, result, now, effects),
-            Input::Looked(objects) => self.evidence.record_objects(objects),
+            Input::Looked(mut objects) => {
+                objects.limit(self.upstream.knowledge.as_ref().map(|knowledge| &knowledge.plan));
+                self.evidence.record_objects(objects);
+            }
             Input::Rollout(rollout) => {
                 // A worker that was stopped may still report.
                 if rollout.request() == self.rollout.active_request() {
@@ -219,7 +238,7 @@ impl Reconciler {
         self.count_transitions(&object);
         let about_spec = remarks.iter().filter(|remark| remark.path.starts_with("spec"));
         let remarks = about_spec.map(ToString::to_string).collect();
-        self.subject = Some(Subject { raw, object: Arc::new(object), remarks });
+        self.subject = Some(Subject { raw: Arc::new(*raw), object: Arc::new(object), remarks });
     }
 
     /// Asks everything again. Answers count until new ones come.

@@ -178,6 +178,8 @@ struct Pass<'s> {
     /// The fields before the items of the document at hand, once its items were handed over.
     streamed: Option<Tape<'s>>,
     lists: usize,
+    /// Where the document at hand would begin if it had no items.
+    document_start: usize,
 }
 
 impl<'s> Pass<'s> {
@@ -203,6 +205,7 @@ impl<'s> Pass<'s> {
             builder: Builder::new(first_line, limits.nodes, keep, capacity),
             streamed: None,
             lists: 0,
+            document_start: 0,
         }
     }
 
@@ -213,6 +216,7 @@ impl<'s> Pass<'s> {
                 Event::DocumentStart(..) => {
                     self.builder.next_document();
                     self.streamed = None;
+                    self.document_start = offset(span.end);
                 }
                 Event::SequenceStart(..) if self.builder.depth() == 0 && !self.whole => {
                     self.items(None, span.start, visit)?;
@@ -237,7 +241,19 @@ impl<'s> Pass<'s> {
     }
 
     fn feed(&mut self, event: Event<'s>, span: &granit_parser::Span) -> Result<bool, Box<Diagnostic>> {
+        self.check_size(self.document_start, span)?;
         self.builder.feed(event, span).map_err(|error| self.structure(error, span.start))
+    }
+
+    /// Fails where an object that begins at `start` has become too large.
+    fn check_size(&self, start: usize, span: &granit_parser::Span) -> Result<(), Box<Diagnostic>> {
+        let limit = self.limits.object_bytes;
+        if offset(span.end).saturating_sub(start) <= limit {
+            return Ok(());
+        }
+        let message = format!("the object is larger than {limit} bytes (the cap `object_bytes`)");
+        let help = "this document is skipped from here on; the others are still read";
+        Err(Box::new(self.problem(codes::SIZE, Severity::Error, message, span.start).with_help(help)))
     }
 
     fn hand_over(&self, visit: &mut dyn FnMut(ReadEvent<'_>)) {
@@ -268,11 +284,17 @@ impl<'s> Pass<'s> {
         self.lists += 1;
         let mut item = Builder::new(self.first_line, self.limits.nodes, self.keep, 64);
         let mut count = 0_usize;
+        let mut item_start = offset(start);
         while let Some(next) = self.parser.next_event() {
             let (event, span) = next.map_err(|error| self.syntax(&error))?;
-            if item.depth() == 0 && matches!(event, Event::SequenceEnd) {
-                break;
+            if item.depth() == 0 {
+                if matches!(event, Event::SequenceEnd) {
+                    self.document_start += offset(span.end).saturating_sub(offset(start));
+                    break;
+                }
+                item_start = offset(span.start);
             }
+            self.check_size(item_start, &span)?;
             if item.feed(event, &span).map_err(|error| self.structure(error, span.start))? {
                 if let Some(root) = item.tape.root() {
                     count += 1;
@@ -355,6 +377,11 @@ impl<'s> Pass<'s> {
         let excerpt = at.byte_offset().and_then(|start| Excerpt::of(self.source.text, start..start + 1));
         Diagnostic::new(code, severity, message).at(in_file(self.source.file, position)).with_excerpt(excerpt)
     }
+}
+
+/// The byte at which something stands in the text.
+fn offset(at: Marker) -> usize {
+    at.byte_offset().unwrap_or_default()
 }
 
 fn in_file(file: Option<&str>, position: Position) -> Place {

@@ -14,9 +14,9 @@ use memchr::memmem;
 /// Why a part of a stream is passed over.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SplitError {
-    #[error("the file is larger than {limit} bytes")]
+    #[error("the file is larger than {limit} bytes (the cap `file_bytes`)")]
     FileTooLarge { limit: u64 },
-    #[error("the document is larger than {limit} bytes")]
+    #[error("the document is larger than {limit} bytes (the cap `document_bytes`)")]
     DocumentTooLarge { limit: usize },
     #[error("cannot read further: {0}")]
     Io(#[from] io::Error),
@@ -261,7 +261,10 @@ mod tests {
         let limits = Limits { document_bytes: 10, ..Limits::default() };
         let documents = split("a: 1\n---\nlong: aaaaaaaaaaaaaaaaaaaa\nmore: 1\n---\nb: 2\n", limits);
         assert_eq!(documents.len(), 3);
-        assert_eq!(documents.get(1), Some(&Err(("the document is larger than 10 bytes".to_owned(), 2))));
+        assert_eq!(
+            documents.get(1),
+            Some(&Err(("the document is larger than 10 bytes (the cap `document_bytes`)".to_owned(), 2)))
+        );
         assert_eq!(documents.get(2), Some(&Ok(("---\nb: 2\n".to_owned(), 5))));
     }
 
@@ -303,6 +306,6 @@ mod tests {
         let limits = Limits { file_bytes: 5, ..Limits::default() };
         assert_eq!(split("a: 1\n", limits.clone()).len(), 1);
         let documents = split("a: 1\nb: 2\n", limits);
-        assert_eq!(documents, [Err(("the file is larger than 5 bytes".to_owned(), 2))]);
+        assert_eq!(documents, [Err(("the file is larger than 5 bytes (the cap `file_bytes`)".to_owned(), 2))]);
     }
 }

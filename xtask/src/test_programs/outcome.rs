@@ -22,6 +22,7 @@ pub(super) struct Outcome {
     pub(super) counts: Counts,
     pub(super) output: String,
     took: Duration,
+    processor_time: Duration,
 }
 
 impl Counts {
@@ -54,12 +55,18 @@ impl fmt::Display for Counts {
 
 impl Outcome {
     /// `status` is none if the program was stuck.
-    pub(super) fn new(label: String, status: Option<ExitStatus>, took: Duration, output: &str) -> Self {
+    pub(super) fn new(
+        label: String,
+        status: Option<ExitStatus>,
+        took: Duration,
+        processor_time: Duration,
+        output: &str,
+    ) -> Self {
         let (success, how) = match status {
             Some(status) => (status.success(), status.to_string()),
             None => (false, "it did not end, and was killed".to_owned()),
         };
-        Outcome { label, success, how, counts: Counts::read(output), output: output.to_owned(), took }
+        Outcome { label, success, how, counts: Counts::read(output), output: output.to_owned(), took, processor_time }
     }
 
     /// The program and how it ended, if it failed.
@@ -71,7 +78,8 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.success { "ok" } else { "FAILED" };
-        write!(f, "{word:<6} {:<34} {:>4} s  {}", self.label, self.took.as_secs(), self.counts)
+        let (took, processor_time) = (self.took.as_secs(), self.processor_time.as_secs());
+        write!(f, "{word:<6} {:<34} {took:>4} s, {processor_time:>4} s CPU  {}", self.label, self.counts)
     }
 }
 
@@ -88,8 +96,11 @@ mod tests {
 
     #[test]
     fn a_program_that_was_stuck_has_failed() {
-        let outcome = Outcome::new("a/b".to_owned(), None, Duration::from_secs(3), "");
+        let outcome = Outcome::new("a/b".to_owned(), None, Duration::from_secs(3), Duration::from_secs(2), "");
         assert!(!outcome.success);
-        assert_eq!(outcome.to_string(), format!("FAILED {:<34}    3 s  0 passed, 0 failed, 0 skipped", "a/b"));
+        assert_eq!(
+            outcome.to_string(),
+            format!("FAILED {:<34}    3 s,    2 s CPU  0 passed, 0 failed, 0 skipped", "a/b")
+        );
     }
 }

@@ -10,6 +10,7 @@ use clearway_core::{Timestamp, Version};
 use clearway_graph::{Hop, Path, Risk};
 use serde::Serialize;
 
+use crate::assess::rule_reader::RuleReader;
 use crate::assess::walk::{Candidate, RiskKey};
 use crate::budget::Shares;
 use crate::evidence::{Evidence, TargetRelease};
@@ -51,12 +52,13 @@ pub struct HopAssessment {
 pub fn assess_path(path: &Path, evidence: &dyn Evidence, now: Timestamp, settings: &Settings) -> PathAssessment {
     // A risk of several hops is evaluated once.
     let mut risks: Vec<Candidate> = Vec::new();
-    let release = |hop: &Hop| TargetRelease { version: hop.to.clone(), payload: hop.payload.clone() };
+    let release = |hop: &Hop| TargetRelease { version: hop.to.clone(), payload: hop.payload().to_owned() };
     let mut known: HashSet<RiskKey> = HashSet::new();
+    let mut rules = RuleReader::new(settings, path.hops.iter().flat_map(|hop| hop.risks.iter()));
     for hop in &path.hops {
         let release = release(hop);
         for risk in hop.risks.iter().filter(|risk| known.insert(RiskKey::of(risk, &release))) {
-            risks.push(Candidate::new(risk, settings, &release));
+            risks.push(rules.read(risk, &release));
         }
     }
     let (memo, shares) = (Memo::default(), Shares::new(&settings.budget, &risks));

@@ -7,17 +7,16 @@ use clearway_graph::{Risk, Rule};
 use crate::evidence::TargetRelease;
 use crate::proof::{Outcome, RiskProof, RuleProof, Verdict};
 use crate::rules::{
-    Case, Check, Entry, Finding, ReadContext, Reading, RuleEvidence, RuleOutcome, RuleResult, asks_about_release,
-    remedy,
+    Case, Check, Entry, Finding, Reading, RuleEvidence, RuleOutcome, RuleResult, asks_about_release, remedy,
 };
-use crate::settings::Settings;
 
 /// A risk whose rules were read.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) key: RiskKey,
     pub(crate) risk: Arc<Risk>,
-    pub(crate) entries: Vec<Entry>,
+    /// Its rules. Those that are the same for every release are shared with the same risk for another one.
+    pub(crate) entries: Vec<Arc<Entry>>,
 }
 
 /// What tells risks of a plan apart. One that asks about the objects of a release is another one for each release.
@@ -42,18 +41,11 @@ struct Decision {
 }
 
 impl Candidate {
-    /// Reads the rules of a risk of an update that leads to a release.
-    pub(crate) fn new(risk: &Arc<Risk>, settings: &Settings, release: &TargetRelease) -> Self {
-        let context = ReadContext { settings, release };
-        let entries = risk.rules().iter().map(|rule| Entry::new(rule, &context)).collect();
-        Candidate { key: RiskKey::of(risk, release), risk: Arc::clone(risk), entries }
-    }
-
     /// The entries that a walk may reach: none behind one that never fails.
     pub(crate) fn reachable(&self) -> impl Iterator<Item = &Entry> {
-        let certain = |entry: &Entry| entry.check().is_some_and(Check::certain);
+        let certain = |entry: &Arc<Entry>| entry.check().is_some_and(Check::certain);
         let last = self.entries.iter().position(certain).unwrap_or(self.entries.len());
-        self.entries.iter().take(last.saturating_add(1))
+        self.entries.iter().take(last.saturating_add(1)).map(Arc::as_ref)
     }
 
     /// Tries the rules in order: an entry that is not recognised or fails is passed over, one that evaluates decides,

@@ -13,6 +13,7 @@ use clearway_core::{GroupKind, Version};
 use serde_json::Value;
 
 use super::FailureClass;
+use super::object_answer::TEXT;
 
 /// CRDs that are named for a fault.
 const NAMED: usize = 3;
@@ -54,6 +55,23 @@ pub enum BundleFault {
     MixedVersions,
     /// CRDs of several channels, or of a channel that is not known here.
     MixedChannels,
+}
+
+impl BundleAnswer {
+    /// Bytes of memory that it takes, at most.
+    pub(super) fn memory(&self) -> usize {
+        let text = |text: &String| text.len().saturating_add(TEXT);
+        let texts = |versions: &BTreeSet<String>| {
+            versions.iter().map(text).fold(size_of::<[String; 11]>(), usize::saturating_add)
+        };
+        let crd = |(kind, crd): (&GroupKind, &CrdVersions)| {
+            let names = [&kind.group, &kind.kind, &crd.name].map(text).into_iter().fold(0, usize::saturating_add);
+            let stored = crd.stored.as_ref().map_or(0, texts);
+            let place = size_of::<(GroupKind, CrdVersions)>().saturating_mul(2);
+            names.saturating_add(texts(&crd.served)).saturating_add(stored).saturating_add(place)
+        };
+        self.crds.iter().map(crd).fold(size_of::<BundleAnswer>(), usize::saturating_add)
+    }
 }
 
 impl BundleFault {

@@ -18,6 +18,9 @@ const SHOWN: usize = 3;
 /// Characters of a name or reason; the API server accepts no longer names.
 const NAME: usize = 253;
 
+/// What a text takes beside its bytes, with its place in a map.
+pub(super) const TEXT: usize = 64;
+
 /// What one object says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectOutcome {
@@ -96,6 +99,21 @@ impl ObjectAnswer {
     /// The answer of a cluster that does not serve the kind.
     pub fn not_served() -> Self {
         ObjectAnswer { kind_not_served: true, ..ObjectAnswer::default() }
+    }
+
+    /// Bytes of memory that it takes, at most.
+    pub fn memory(&self) -> usize {
+        let name = |name: &ObjectName| name.namespace.len().saturating_add(name.name.len()).saturating_add(TEXT);
+        let shown = |result: &ObjectResult| {
+            let reason = result.condition.as_ref().map_or(0, |(_, reason)| reason.len());
+            name(&result.name).saturating_add(reason).saturating_add(size_of::<ObjectResult>())
+        };
+        let counted = self.errors.values().chain(&self.without_condition).map(|(_, first)| name(first));
+        let objects = self.violations.iter().flat_map(|violations| &violations.objects);
+        let bundle = self.bundle.as_ref().map_or(0, BundleAnswer::memory);
+        let parts =
+            counted.chain(self.first.iter().map(shown)).chain(objects.map(|text| text.len().saturating_add(TEXT)));
+        parts.fold(bundle.saturating_add(size_of::<ObjectAnswer>()), usize::saturating_add)
     }
 
     /// How many objects were selected.

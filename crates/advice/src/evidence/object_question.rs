@@ -23,6 +23,9 @@ const FIELD: u64 = 10;
 /// Steps for each byte that is kept of a CRD. So the CRDs that all rules of an assessment keep take some 30 MiB at most.
 const RECORD: u64 = 100;
 
+/// Bytes of memory for each byte of the text: `"a",` is a value of a label selector.
+const PART: usize = 32;
+
 /// A question about objects. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ObjectQuestion(Arc<Parts>);
@@ -102,6 +105,23 @@ impl ObjectQuestion {
     /// The objects that have to be read.
     pub fn request(&self) -> &ObjectRequest {
         &self.0.selector.request
+    }
+
+    /// Whether the answer names the CRDs of a bundle: it may be larger than others.
+    pub(crate) fn is_about_bundle(&self) -> bool {
+        matches!(self.0.asked, ObjectTest::Bundle { .. })
+    }
+
+    /// Bytes of memory that it takes, at most. What its selector and its test hold stands in its text, and is more than
+    /// that only for an expression.
+    pub(crate) fn memory(&self) -> usize {
+        let expression = match &self.0.asked {
+            ObjectTest::Expression(expression) => expression.memory(),
+            ObjectTest::ReleaseViolations(constraint) => constraint.release.payload.len().saturating_mul(2),
+            _ => 0,
+        };
+        let text = self.0.text.len().saturating_mul(PART).saturating_add(size_of::<Parts>());
+        text.saturating_add(expression)
     }
 
     pub(crate) fn selector(&self) -> &Selector {

@@ -65,6 +65,11 @@ impl Question {
         &self.query
     }
 
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.query.memory().saturating_add(self.text.len())
+    }
+
     /// How many selectors were not narrowed to the cluster the question was made for.
     pub(crate) fn lacking(&self) -> usize {
         self.lacking

@@ -17,6 +17,8 @@ const GROUP: &str = "clearway.dev";
 const KIND: &str = "ReleaseViolations";
 /// Objects that a result names.
 const NAMED: usize = 20;
+/// The longest host with a port that a message repeats.
+const LONGEST_HOST: usize = 260;
 
 /// The release that an update leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +66,7 @@ pub enum UnevaluatedReason {
     ReleaseUnreadable,
     /// The graph names the release by something else than the digest of an image.
     ReleaseWithoutDigest,
-    /// The release is in another registry than the one that the cluster runs.
+    /// The release is in another registry than the one of the release that the cluster runs.
     OtherRegistry,
     /// More releases would have to be fetched than is allowed.
     TooManyReleases,
@@ -173,6 +175,11 @@ impl ReleaseConstraint {
         })
     }
 
+    /// Why an object that holds a result has none, as the end of a sentence; nothing if it has one.
+    pub fn unevaluated_reason(&self, object: &Value) -> Option<String> {
+        object.pointer("/status/notEvaluated").map(|words| self.explain(known_reason(words)))
+    }
+
     /// What an object says that holds a result: nothing if the cluster has no such constraint.
     pub(crate) fn read(&self, object: &Value) -> Result<Option<ViolationAnswer>, Failure> {
         let status = object.get("status");
@@ -180,9 +187,7 @@ impl ReleaseConstraint {
         let is_true = |name: &str| field(name).and_then(Value::as_bool);
         let answer = |total, objects, is_audited| ViolationAnswer { audited_at: None, total, objects, is_audited };
         if let Some(words) = field("notEvaluated") {
-            // Other words come from a stranger, and are not repeated.
-            let known = UnevaluatedReason::ALL.into_iter().find(|reason| *words == reason.as_str());
-            return Err(self.failure(known.unwrap_or(UnevaluatedReason::NotEvaluated)));
+            return Err(self.failure(known_reason(words)));
         }
         match (is_true("constraintFound"), is_true("enforced"), field("totalViolations").and_then(Value::as_u64)) {
             (Some(false), ..) => Ok(None),
@@ -200,8 +205,33 @@ impl ReleaseConstraint {
         let message = format!(
             "The violations of {kind} {name} by the objects of {} are unknown: {}.",
             release.version,
-            reason.as_str()
+            self.explain(reason)
         );
         Failure::new(reason.class(), message)
     }
+
+    /// The words of a reason; those about a registry name it, and how it is allowed.
+    fn explain(&self, reason: UnevaluatedReason) -> String {
+        let words = reason.as_str();
+        match self.release.registry_host().filter(|_| reason == UnevaluatedReason::OtherRegistry) {
+            Some(host) => format!("{words}: {host}; commands fetch it with --allow-releases-from {host}"),
+            None => words.to_owned(),
+        }
+    }
+}
+
+impl TargetRelease {
+    /// The host of the registry in the name of the payload, with its port; nothing if a host cannot be written so.
+    fn registry_host(&self) -> Option<String> {
+        let name = self.payload.strip_prefix("oci://").unwrap_or(&self.payload);
+        let (host, _) = name.split_once('/')?;
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || ".-:[]".contains(letter);
+        ((1..=LONGEST_HOST).contains(&host.len()) && host.chars().all(is_letter)).then(|| host.to_ascii_lowercase())
+    }
+}
+
+/// The reason that an object names. Other words come from a stranger, and are not repeated.
+fn known_reason(words: &Value) -> UnevaluatedReason {
+    let known = UnevaluatedReason::ALL.into_iter().find(|reason| *words == reason.as_str());
+    known.unwrap_or(UnevaluatedReason::NotEvaluated)
 }

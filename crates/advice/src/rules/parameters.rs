@@ -1,7 +1,10 @@
 //! Reads the parameters of a rule: total, with a sentence for what is wrong.
 //!
 //! Parameters of a type stand under a key that is the type's name (`promql.promql`, `rollout.start`). Keys are read in any
-//! case, as Go's decoder does it, so that both spellings in use are understood.
+//! case, as Go's decoder does it, so that both spellings in use are understood. A key in two spellings says two things, so
+//! a rule that has one cannot be read.
+
+use std::collections::HashSet;
 
 use clearway_graph::Rule;
 use serde_json::{Map, Value};
@@ -18,8 +21,14 @@ impl<'r> Parameters<'r> {
     /// The object under the type's name.
     pub(crate) fn of(rule: &'r Rule) -> Result<Self, Failure> {
         let kind = lower_first(&rule.kind);
+        if let Some(key) = key_in_two_spellings(&rule.parameters) {
+            return Err(wrong(format!("`{}` is set twice, in two spellings.", excerpt(key))));
+        }
         match find(&rule.parameters, &kind).map(Value::as_object) {
-            Some(Some(map)) => Ok(Parameters { kind, map }),
+            Some(Some(map)) => match key_in_two_spellings(map) {
+                None => Ok(Parameters { kind, map }),
+                Some(key) => Err(wrong(format!("`{kind}.{}` is set twice, in two spellings.", excerpt(key)))),
+            },
             Some(None) => Err(wrong(format!("`{kind}` is not an object."))),
             None => Err(wrong(format!("The rule has no parameters: `{kind}` is missing."))),
         }
@@ -71,6 +80,12 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 fn find<'m>(map: &'m Map<String, Value>, key: &str) -> Option<&'m Value> {
     map.get(key).or_else(|| map.iter().find(|(known, _)| known.eq_ignore_ascii_case(key)).map(|(_, value)| value))
+}
+
+/// The first key that is there in another case, too.
+fn key_in_two_spellings(map: &Map<String, Value>) -> Option<&str> {
+    let mut seen = HashSet::with_capacity(map.len());
+    map.keys().find(|key| !seen.insert(key.to_ascii_lowercase())).map(String::as_str)
 }
 
 fn lower_first(text: &str) -> String {

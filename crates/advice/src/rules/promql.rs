@@ -9,7 +9,7 @@ use clearway_promql::eval::Value;
 
 use super::rule_result::MissingSource;
 use super::{Case, Check, Finding, ReadContext, RuleOutcome, RuleResult};
-use crate::evidence::{Failure, FailureClass, ObjectAnswer, ObjectQuestion, Question, Reply};
+use crate::evidence::{Failure, FailureClass, MAX_SERIES, ObjectAnswer, ObjectQuestion, Question, Reply};
 
 /// What each question gave in one assessment, so that it is asked once however many risks have it.
 #[derive(Default)]
@@ -152,7 +152,7 @@ fn judge(value: &Value, question: &Question) -> Finding {
                 Finding::failed(FailureClass::Absent, "The query returned no series.", missing)
             }
             [one] => ambiguous(format!("The query returned {}; the value must be 0 or 1.", number(one.value))),
-            several => ambiguous(format!("The query returned {} series; exactly one is required.", several.len())),
+            several => ambiguous(format!("The query returned {}; exactly one is required.", counted(several.len()))),
         },
         Value::Scalar(_) => ambiguous("The query returned a scalar; an instant vector is required.".to_owned()),
         Value::String(_) => ambiguous("The query returned a string; an instant vector is required.".to_owned()),
@@ -174,6 +174,11 @@ fn number(value: f64) -> String {
     Value::Scalar(value).to_string()
 }
 
+/// How many series there are, as far as they are counted.
+fn counted(series: usize) -> String {
+    if series > MAX_SERIES { format!("more than {MAX_SERIES} series") } else { format!("{series} series") }
+}
+
 /// A value in a proof: its number, or how many series there are. Labels and texts are not repeated: what they hold is the
 /// cluster's, and the query is a stranger's.
 fn shown(value: &Value) -> String {
@@ -181,9 +186,9 @@ fn shown(value: &Value) -> String {
         Value::Vector(samples) => match samples.as_slice() {
             [] => "no series".to_owned(),
             [one] => number(one.value),
-            several => format!("{} series", several.len()),
+            several => counted(several.len()),
         },
-        Value::Matrix(rows) => format!("a range vector of {} series", rows.len()),
+        Value::Matrix(rows) => format!("a range vector of {}", counted(rows.len())),
         Value::String(_) => "a string".to_owned(),
         Value::Scalar(value) => number(*value),
     }
@@ -191,7 +196,27 @@ fn shown(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clearway_promql::eval::{Row, Sample};
+
     use super::*;
+    use crate::evidence::numbers_only;
+
+    /// A query that returns very many series takes no memory between two rounds, and the sentence is the same.
+    #[test]
+    fn only_so_many_series_are_kept_and_counted() {
+        let labels = || clearway_promql::Labels::new([("a".to_owned(), "b".to_owned())]);
+        let vector = |count: usize| Value::Vector(vec![Sample { labels: labels(), value: 1.0 }; count]);
+        let matrix = |count: usize| Value::Matrix(vec![Row { labels: labels(), samples: vec![(0, 1.0)] }; count]);
+        for (count, words) in [(2, "2 series"), (MAX_SERIES, "100 series"), (50_000, "more than 100 series")] {
+            assert_eq!(shown(&vector(count)), words);
+            let kept = numbers_only(vector(count));
+            assert_eq!(shown(&kept), words);
+            assert!(matches!(&kept, Value::Vector(kept) if kept.capacity() <= MAX_SERIES + 1), "{count}");
+            let kept = numbers_only(matrix(count));
+            assert_eq!(shown(&kept), format!("a range vector of {words}"));
+            assert!(matches!(&kept, Value::Matrix(kept) if kept.iter().all(|row| row.samples.is_empty())), "{count}");
+        }
+    }
 
     #[test]
     fn metrics_are_listed_as_people_list_them() {

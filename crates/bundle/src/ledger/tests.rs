@@ -73,6 +73,12 @@ fn the_text_of_a_ledger_reads_back_and_bad_lines_are_named() {
     assert!(text.contains("things.x.io v1 retry standard - experimental removed v1.0.0 v1.1.0\n"), "{text}");
     let (read, problems) = NameLedger::read("names", &text);
     assert_eq!((read, problems.len()), (ledger, 0));
+    // What could drive a terminal or deceive a reader is written as white space is, and found again.
+    let odd = bundle("v1.0.0", "standard", &[("\"v1\\u202e\\u009b\"", &["a", "\"b\\u202e\""])]);
+    let ledger = NameLedger::of_bundles([&odd]);
+    let text = ledger.to_string();
+    assert!(text.contains("things.x.io v1%202e%9b a ") && !text.contains(['\u{202e}', '\u{9b}']), "{text}");
+    assert_eq!(NameLedger::read("names", &text).0, ledger);
     let (_, problems) = NameLedger::read("names", "# good\n\na b c standard - experimental -\nwhat is this\n");
     assert_eq!(problems.len(), 1);
     assert_eq!(problems[0].place.position.unwrap().line, 4);

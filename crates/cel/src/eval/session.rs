@@ -11,8 +11,9 @@ use crate::environment::{Variable, VariableSource};
 use crate::error::ErrorClass;
 use crate::eval::Machine;
 use crate::eval::evaluation::Evaluation;
-use crate::program::Program;
+use crate::program::{Code, Program, Searches};
 use crate::syntax::span::Span;
+use crate::value::pattern::Pattern;
 use crate::value::{CelValue, Reader, Value};
 
 /// The values of variables, by their names.
@@ -77,12 +78,13 @@ pub struct Session<'a> {
     bindings: Bindings<'a>,
     variables: Vec<(&'a str, &'a Program)>,
     known: RefCell<Vec<Option<Value<'a>>>>,
+    searches: Option<(&'a Program, &'a Searches)>,
 }
 
 impl<'a> Session<'a> {
     /// A session without variables of a policy.
     pub fn new(bindings: Bindings<'a>) -> Self {
-        Session { bindings, variables: Vec::new(), known: RefCell::default() }
+        Session { bindings, variables: Vec::new(), known: RefCell::default(), searches: None }
     }
 
     /// The same with one more variable, which may use those before it.
@@ -91,6 +93,24 @@ impl<'a> Session<'a> {
         self.variables.push((name, program));
         self.known.get_mut().push(None);
         self
+    }
+
+    /// The same with what the regular expressions of a program remember ([`Program::searches`]); without it the program
+    /// remembers it itself.
+    #[must_use]
+    pub fn with_searches(mut self, program: &'a Program, searches: &'a Searches) -> Self {
+        self.searches = Some((program, searches));
+        self
+    }
+
+    /// The compiled regular expressions of the code of a program.
+    pub(crate) fn patterns(&self, program: &'a Program, code: &'a Code) -> &'a [Pattern] {
+        match self.searches {
+            Some((of, searches)) if std::ptr::eq(of, program) && std::ptr::eq(code, &raw const program.code) => {
+                &searches.0
+            }
+            _ => &code.patterns,
+        }
     }
 
     /// Evaluates an expression.

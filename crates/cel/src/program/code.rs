@@ -7,6 +7,7 @@ use crate::tree::TreeId;
 use crate::types::TypeKind;
 use crate::value::Value;
 use crate::value::library::LibraryValue;
+use crate::value::pattern::Pattern;
 
 /// One step. Places in the code are labels until the program is complete.
 #[derive(Debug, Clone, Copy)]
@@ -227,12 +228,54 @@ pub(crate) struct Code {
     pub(crate) constants: Vec<Value<'static>>,
     pub(crate) calls: Vec<CallInfo>,
     pub(crate) names: Vec<FieldName>,
-    pub(crate) patterns: Vec<crate::value::pattern::Pattern>,
+    pub(crate) patterns: Vec<Pattern>,
     /// Which elements of literals are optional.
     pub(crate) flags: Vec<bool>,
     /// The variables of the environment that are used, by their numbers.
     pub(crate) globals: Vec<u32>,
     pub(crate) slots: usize,
+}
+
+/// Bytes of the compiled patterns of one program.
+const PATTERNS: usize = 1 << 20;
+
+impl Code {
+    /// Whether one more pattern may be kept.
+    pub(crate) fn has_room_for(&self, pattern: &Pattern) -> bool {
+        self.pattern_memory().saturating_add(pattern.memory()) <= PATTERNS
+    }
+
+    fn pattern_memory(&self) -> usize {
+        self.patterns.iter().map(Pattern::memory).fold(0, usize::saturating_add)
+    }
+
+    /// Bytes of memory that the code takes, at most, without what constants have allocated.
+    pub(crate) fn memory(&self) -> usize {
+        let text = |text: &str| text.len().saturating_add(ALLOCATION);
+        let name = |name: &FieldName| text(&name.name).saturating_add(name.unescaped.as_deref().map_or(0, text));
+        [
+            list_memory(&self.steps),
+            list_memory(&self.spans),
+            list_memory(&self.constants),
+            list_memory(&self.calls),
+            list_memory(&self.names),
+            self.names.iter().map(name).fold(0, usize::saturating_add),
+            list_memory(&self.patterns),
+            self.pattern_memory(),
+            list_memory(&self.flags),
+            list_memory(&self.globals),
+        ]
+        .into_iter()
+        .fold(0, usize::saturating_add)
+    }
+}
+
+/// What an allocation takes beside its bytes.
+const ALLOCATION: usize = 32;
+
+/// Bytes of memory that a list takes, without what its elements have allocated.
+pub(crate) fn list_memory<T>(list: &Vec<T>) -> usize {
+    list.capacity().saturating_mul(size_of::<T>()).saturating_add(ALLOCATION)
 }
 
 /// The name of a field.

@@ -448,6 +448,8 @@ impl<'a> Emitter<'a> {
         let (Op::Matches | Op::Find | Op::FindAll, Some(at)) = (op, arguments.get(1)) else { return Ok(None) };
         let Some(Value::String(text)) = self.known(*at) else { return Ok(None) };
         match Pattern::compile(text, self.limits) {
+            // The others are compiled on evaluation, which is part of its cost.
+            Ok(pattern) if !self.code.has_room_for(&pattern) => Ok(None),
             Ok(pattern) => {
                 self.code.patterns.push(pattern);
                 Ok(Some(number(self.code.patterns.len().saturating_sub(1))))

@@ -8,23 +8,39 @@ use regex::bytes::{Regex, RegexBuilder};
 use crate::cost::limits::Limits;
 use crate::error::ErrorClass;
 
-/// A compiled regular expression.
+/// Sizes that are tried before the largest that is allowed, so that what a small one takes is known.
+const SMALL: [usize; 3] = [2 << 10, 8 << 10, 32 << 10];
+/// What a search may remember, in relation to the size, and at least.
+const CACHE_FACTOR: usize = 4;
+const LEAST_CACHE: usize = 16 << 10;
+
+/// A compiled regular expression. A clone shares it, and has its own memory of the texts that it searched.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     regex: Regex,
     states: u64,
+    memory: usize,
 }
 
 impl Pattern {
     /// Compiles a regular expression; an error if Go refuses it, or if it is too large.
     pub(crate) fn compile(text: &str, limits: &Limits) -> Result<Pattern, ErrorClass> {
         let translated = GoPattern::translate(text).map_err(|_| ErrorClass::InvalidRegex)?;
-        let regex = RegexBuilder::new(&translated.rust)
-            .size_limit(limits.regex_bytes)
-            .dfa_size_limit(limits.regex_bytes)
-            .build()
-            .map_err(|_| ErrorClass::InvalidRegex)?;
-        Ok(Pattern { regex, states: translated.states })
+        let largest = limits.regex_bytes;
+        let sizes = SMALL.into_iter().filter(|size| *size < largest).chain([largest]);
+        let mut compiled = sizes.filter_map(|size| {
+            let cache = size.saturating_mul(CACHE_FACTOR).max(LEAST_CACHE).min(largest);
+            let regex = RegexBuilder::new(&translated.rust).size_limit(size).dfa_size_limit(cache).build().ok()?;
+            // One automaton for each direction.
+            Some((regex, size.saturating_add(cache).saturating_mul(2)))
+        });
+        let (regex, memory) = compiled.next().ok_or(ErrorClass::InvalidRegex)?;
+        Ok(Pattern { regex, states: translated.states, memory })
+    }
+
+    /// Bytes of memory that it takes with what one search after the other remembers, at most.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
     }
 
     /// How much work one search over so many bytes may be.

@@ -3,7 +3,7 @@
 use clap::Args;
 use clearway_core::Version;
 
-use super::{DataOutput, EvidenceSource, GraphSource, ProductSelection};
+use super::{DataOutput, EvidenceSource, GraphSource, ProductSelection, ReleaseHosts};
 
 pub(crate) const ASSESS_EXAMPLES: &str = "\
 Examples:
@@ -44,6 +44,8 @@ found out.";
 pub(crate) struct Assess {
     #[command(flatten)]
     pub(crate) source: GraphSource,
+    #[command(flatten)]
+    pub(crate) release_hosts: ReleaseHosts,
     #[command(flatten)]
     pub(crate) products: ProductSelection,
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use clearway_core::{Version, form};
+use clearway_core::{Address, Version, form};
 use clearway_operator::install::{NAMESPACE, SETTINGS, update_service};
 
 use super::{
@@ -133,10 +133,10 @@ pub(crate) struct Install {
     pub(crate) image: Option<String>,
     /// Update service: used where spec.upstream is empty
     #[arg(long, value_name = "URL")]
-    pub(crate) upstream: Option<String>,
+    pub(crate) upstream: Option<Address>,
     /// Prometheus URL: reachable from the operator's pod, for rules with queries
     #[arg(long, value_name = "URL")]
-    pub(crate) prometheus: Option<String>,
+    pub(crate) prometheus: Option<Address>,
     /// Reset an installed setting to its default, by the name of its option, such as `upstream`, or `all`; repeatable
     #[arg(long, value_name = "NAME", value_parser = setting_name)]
     pub(crate) unset: Vec<String>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use clearway_core::Arch;
+use clearway_core::{Address, Arch};
 
 use super::{
     CaFile, ClusterConnection, Logging, PolicyEnforcement, PrometheusAccess, QueryLimits, RegistryAccess,
@@ -54,7 +54,7 @@ pub(crate) struct Operator {
     pub(crate) state: Option<PathBuf>,
     /// Update service: used where spec.upstream is empty
     #[arg(long, value_name = "URL")]
-    pub(crate) upstream: Option<String>,
+    pub(crate) upstream: Option<Address>,
     #[command(flatten)]
     pub(crate) prometheus: PrometheusAccess,
     /// The metrics store holds many clusters: replace `_id=""` in queries by the cluster id

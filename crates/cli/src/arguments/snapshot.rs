@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clearway_core::Version;
 
-use super::{ClusterAccess, DataOutput, GraphSource, ProductSelection};
+use super::{ClusterAccess, DataOutput, GraphSource, ProductSelection, ReleaseHosts};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Snapshot {
@@ -41,6 +41,8 @@ Example:
 pub(crate) struct SnapshotCollect {
     #[command(flatten)]
     pub(crate) source: GraphSource,
+    #[command(flatten)]
+    pub(crate) release_hosts: ReleaseHosts,
     #[command(flatten)]
     pub(crate) products: ProductSelection,
     #[command(flatten)]

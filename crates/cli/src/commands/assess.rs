@@ -25,7 +25,7 @@ use crate::output::{self, Document};
 use cluster::ClusterInfo;
 use opened_evidence::OpenedEvidence;
 use release_findings::{OpenedRelease, ReleaseFindings, WithRelease};
-use release_reader::ReleaseReader;
+use release_reader::{ReleaseReader, ReleaseSources};
 use update_path::UpdatePaths;
 
 /// The columns of the list.
@@ -64,15 +64,16 @@ pub(crate) fn run(options: &Assess) -> Result<Exit> {
     }
     let release = OpenedRelease::open(options)?;
     let named = release.as_ref().map(|release| release.payload().clone());
-    let (registries, ca_file) = (&options.source.registries.access, options.source.trust.ca.file.clone());
-    given = given.with_releases(ReleaseReader::new(
-        registries,
-        ca_file,
-        options.evidence.cluster.arch.arch.clone(),
-        named,
-    )?);
     let evidence = &options.evidence;
-    let planned = plan_assessment(&options.source, &evidence.cluster, given.about()?, evidence.time.max_age)?;
+    let about = given.about()?;
+    let sources = ReleaseSources {
+        source: &options.source,
+        catalog: None,
+        allowed: &options.release_hosts,
+        running: about.image.as_deref(),
+    };
+    given = given.with_releases(ReleaseReader::new(&sources, evidence.cluster.arch.arch.clone(), named)?);
+    let planned = plan_assessment(&options.source, &evidence.cluster, about, evidence.time.max_age)?;
     let format = options.output.format;
     let to = options.to.as_ref().map(Version::without_build).or_else(|| Some(release.as_ref()?.version()));
     let release = release.map(|release| release.check(&given)).transpose()?;

@@ -89,6 +89,26 @@ pub(crate) fn version_hint(graph: &UpdateGraph, version: &Version) -> String {
     if known.contains(&written) { String::new() } else { did_you_mean(&written, known.iter().map(String::as_str)) }
 }
 
+/// Letters of the names of the risks on one update that are shown to people.
+const RISK_LETTERS: usize = 1_500;
+
+/// The names of risks on one line. Strangers choose them and how many there are, and the list is shown for each update: of a
+/// long one the first ones, and how many there are besides. `-o json` has all of them.
+pub(crate) fn names_of_risks<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let (mut shown, mut more) = (String::new(), 0_usize);
+    for name in names {
+        if more > 0 || (!shown.is_empty() && shown.len() + name.len() > RISK_LETTERS) {
+            more += 1;
+            continue;
+        }
+        if !shown.is_empty() {
+            shown.push_str(", ");
+        }
+        shown.push_str(name);
+    }
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
 pub(crate) fn listing(names: &[&str]) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();

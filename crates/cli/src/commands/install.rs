@@ -4,7 +4,7 @@ mod settings;
 mod update_service;
 
 use anyhow::{Context as _, Result};
-use clearway_bundle::{Channel, to_yaml};
+use clearway_bundle::Channel;
 use clearway_operator::install::apply::{
     self, Adoption, InstallError, InstallTarget, ObjectAction, Options, Removal, uuid_v4,
 };
@@ -121,7 +121,7 @@ fn print_manifests<'o>(objects: impl Iterator<Item = &'o Value>, format: DataFor
     let text = match format {
         DataFormat::Json => {
             let items: Vec<&Value> = objects.collect();
-            serde_json::to_string_pretty(&json!({"apiVersion": "v1", "kind": "List", "items": items}))? + "\n"
+            output::to_json(&json!({"apiVersion": "v1", "kind": "List", "items": items}))? + "\n"
         }
         DataFormat::Name => {
             let name = |object: &Value| {
@@ -131,7 +131,8 @@ fn print_manifests<'o>(objects: impl Iterator<Item = &'o Value>, format: DataFor
             objects.map(name).collect()
         }
         DataFormat::Table | DataFormat::Wide | DataFormat::Yaml => {
-            objects.map(to_yaml).collect::<Result<String, _>>().context("cannot write a manifest as YAML")?
+            let manifest = |object: &Value| Ok(format!("---\n{}", output::to_yaml(object)?));
+            objects.map(manifest).collect::<Result<String>>()?
         }
     };
     output::print_document(&text).context("cannot write the manifests")

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result};
 use clearway_advice::rounds::{Pace, RoundSettings};
 use clearway_core::terminal_text::escape_json;
-use clearway_core::{Address, Arch, humanize};
+use clearway_core::{Arch, humanize};
 use clearway_operator::apply_update::{self, PolicyProgram};
-use clearway_operator::driver::{CrashGuard, MemoryPermit, ObjectReport, Tools};
+use clearway_operator::driver::{AnswerMemory, CrashGuard, MemoryPermit, ObjectReport, Tools};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::{Candidate, LeaseTerms};
 use clearway_operator::metrics;
@@ -168,7 +168,7 @@ where
     let health = Arc::new(Health { watched, leads: AtomicBool::new(false), heartbeat: Heartbeat::default() });
     let mut stop = std::pin::pin!(stop_signal()?);
     let listeners = Listeners::start(options, &health, guard)?;
-    let memory = MemoryPermit::default();
+    let (memory, answers) = (MemoryPermit::default(), AnswerMemory::default());
     let reports = |health: Arc<Health>| OperatorReports {
         reports: health.watched.clone(),
         is_leading: Box::new(move || health.leads.load(Ordering::Relaxed)),
@@ -195,6 +195,7 @@ where
         clock: clock::now,
         heartbeat: health.heartbeat.clone(),
         memory: memory.clone(),
+        answers: answers.clone(),
         guard,
     };
     let (terms, identity) = (lease_terms(options)?, identity());
@@ -283,7 +284,7 @@ fn settings(options: &Operator, has_metrics: bool) -> Result<Settings> {
         None => machine()?,
     };
     Ok(Settings {
-        upstream: options.upstream.as_deref().map(Address::from),
+        upstream: options.upstream.clone(),
         has_metrics,
         shared_store: options.shared_store,
         fetch_every: options.rounds.fetch_every,
@@ -410,6 +411,21 @@ mod tests {
     use super::*;
     use crate::arguments::{Arguments, Command};
     use clap::Parser as _;
+
+    /// What hangs is named, so that the kubelet starts the process again and says why.
+    #[test]
+    fn a_process_whose_computation_hangs_is_not_live() {
+        let (_reports, watched) = watch::channel(BTreeMap::new());
+        let health = Health { watched, leads: AtomicBool::new(true), heartbeat: Heartbeat::default() };
+        let begun = |minutes: u64| Instant::now().checked_sub(Duration::from_mins(minutes)).unwrap();
+        let evaluation = health.heartbeat.begin("the evaluation of rules", begun(1));
+        assert_eq!(health.not_live(), None);
+        let step = health.heartbeat.begin("a step", begun(4));
+        assert_eq!(health.not_live().as_deref(), Some("a step has been running for 4m"));
+        drop(step);
+        assert_eq!(health.not_live(), None);
+        drop(evaluation);
+    }
 
     /// U9: the literal reading of "wait ten minutes before evaluating any" is a setting.
     #[test]

@@ -9,14 +9,14 @@ use anyhow::{Context as _, Result, bail};
 use clearway_advice::evidence::{ObjectRequest, Question, ReleaseConstraint};
 use clearway_core::{Limits, Timestamp};
 use clearway_sources::clock;
-use clearway_sources::collector::{ObjectLimits, snapshot_objects};
+use clearway_sources::collector::{ObjectLimits, UnreadReason, snapshot_objects};
 use clearway_sources::prometheus::{CollectLimits, Prometheus, windows};
 use clearway_sources::snapshot::{self, ClusterFacts, NameSelector, Part, RedactOptions, Snapshot};
 use serde_json::json;
 
 use crate::arguments::{Snapshot as Command, SnapshotCollect, SnapshotShow};
 use crate::commands::assess::cluster::{CLUSTER, ClusterClient};
-use crate::commands::assess::release_reader::ReleaseReader;
+use crate::commands::assess::release_reader::{ReleaseReader, ReleaseSources};
 use crate::commands::assess::{AssessmentPlan, plan_assessment};
 use crate::exit::Exit;
 use crate::output::{self, LiveLine, Table};
@@ -45,6 +45,7 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         );
     }
     let about = connected.as_ref().map(ClusterClient::about).transpose()?.unwrap_or_default();
+    let running = about.image.clone();
     // With products, these options are about a product.
     let cluster_access = Some(access).filter(|_| !options.products.is_any());
     let facts = ClusterFacts {
@@ -75,8 +76,13 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
         let of_rules = plans.iter().flat_map(|planned| planned.plan.object_requests());
         let requests: Vec<&ObjectRequest> = of_rules.chain(&requests).collect();
         take_objects(&mut taken, &requests, &options.bundle, connected);
-        let (registries, ca_file) = (&options.source.registries.access, options.source.trust.ca.file.clone());
-        let releases = ReleaseReader::new(registries, ca_file, taken.cluster.arch.clone(), None)?;
+        let sources = ReleaseSources {
+            source: &options.source,
+            catalog: options.products.catalog.catalog.as_ref(),
+            allowed: &options.release_hosts,
+            running: running.as_deref(),
+        };
+        let releases = ReleaseReader::new(&sources, taken.cluster.arch.clone(), None)?;
         take_release_violations(&mut taken, &plans, &releases, connected);
     }
     if let (Some(prometheus), Some(first)) = (&prometheus, plans.first()) {
@@ -95,6 +101,11 @@ fn collect(options: &SnapshotCollect) -> Result<Exit> {
             "not collected: {}: {}",
             output::printable(&omission.what),
             output::printable(&omission.why)
+        );
+    }
+    if taken.left_out.iter().any(|omission| omission.why == UnreadReason::TooLarge.as_str()) {
+        output::print_note!(
+            "a snapshot has less room than the operator: assess the cluster itself for rules about what is too large"
         );
     }
     output::print_line!("wrote the snapshot to {}", options.output_dir.display());
@@ -145,10 +156,10 @@ fn take_release_violations(
     }
     let found = connected.runtime.block_on(releases.evaluator().objects(&connected.store(), &asked));
     for (constraint, object) in asked.iter().zip(&found) {
-        if let Some(why) = object.pointer("/status/notEvaluated").and_then(serde_json::Value::as_str) {
+        if let Some(why) = constraint.unevaluated_reason(object) {
             let ReleaseConstraint { kind, name, release } = constraint;
             let what = format!("violations of {kind} {name} by the objects of {}", release.version);
-            taken.left_out.push(snapshot::Omission { what, why: why.to_owned() });
+            taken.left_out.push(snapshot::Omission { what, why });
         }
     }
     let only = asked.iter().map(|one| NameSelector { namespace: None, name: one.object_name() }).collect();

@@ -69,7 +69,7 @@ impl Document {
 
     /// Its names, one a line: those of the rows of its tables, unless others were given. `None` if it has neither.
     pub(super) fn names(&self) -> Option<String> {
-        let lines = |names: &[&str]| names.iter().flat_map(|&name| [name, "\n"]).collect();
+        let lines = |names: &[&str]| names.iter().flat_map(|name| [escape_line(name), "\n".into()]).collect();
         if let Some(names) = &self.names {
             return Some(lines(&names.iter().map(String::as_str).collect::<Vec<_>>()));
         }

@@ -5,9 +5,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 
 use clearway_testbed::{ClusterOptions, http, prometheus, wait_until};
+use clearway_update::upstream::CachedState;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::lab::{ID, Lab, SOON, serve};
 
@@ -253,6 +257,49 @@ fn run(arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
+/// An address that forwards to a service, and all that was sent to it.
+async fn recording(service: &str) -> (String, Arc<Mutex<Vec<u8>>>) {
+    let (to, path) = service.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (url, sent) = (format!("http://{}/{path}", listener.local_addr().unwrap()), Arc::new(Mutex::new(Vec::new())));
+    let (to, record) = (to.to_owned(), Arc::clone(&sent));
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let (to, record) = (to.clone(), Arc::clone(&record));
+            tokio::spawn(async move {
+                let (mut requests, mut answers) = client.into_split();
+                let (mut from_service, mut to_service) = TcpStream::connect(to).await?.into_split();
+                tokio::spawn(async move { tokio::io::copy(&mut from_service, &mut answers).await });
+                let mut some = [0; 4096];
+                loop {
+                    let read = requests.read(&mut some).await?;
+                    if read == 0 {
+                        return Ok::<(), std::io::Error>(());
+                    }
+                    record.lock().unwrap().extend_from_slice(&some[..read]);
+                    to_service.write_all(&some[..read]).await?;
+                }
+            });
+        }
+    });
+    (url, sent)
+}
+
+/// What operators keep for the next process, unpacked, without what the update service answered.
+async fn cached_state(lab: &Lab) -> String {
+    let maps = lab.api("v1", "ConfigMap").list(&kube::api::ListParams::default().labels("own!=yes")).await.unwrap();
+    let mut text = serde_json::to_string(&maps).unwrap();
+    for map in &maps.items {
+        let kept = CachedState::of_object(&serde_json::to_value(map).unwrap());
+        let Some(mut kept) = kept.map(|kept| serde_json::to_value(kept).unwrap()) else { continue };
+        kept.as_object_mut().unwrap().remove("graph").expect("the answer of the service");
+        text.push_str("unpacked: ");
+        text.push_str(&kept.to_string());
+    }
+    assert!(text.contains("unpacked"), "nothing is kept: {text}");
+    text
+}
+
 /// What does not depend on who was asked and when.
 fn bare(assessment: &Value) -> Vec<Value> {
     let updates = assessment["updates"].as_array().unwrap();
@@ -315,6 +362,7 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
     let replayed: Value = serde_json::from_str(&replayed).unwrap();
 
     // The operator evaluates as the reader, by impersonation, and logs what an administrator sees.
+    let (upstream, sent) = recording(&upstream).await;
     lab.patch(json!({"spec": {"upstream": upstream}})).await;
     let operator = lab.operator(
         "operator.log",
@@ -368,8 +416,8 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
     let events = lab.api("v1", "Event").list(&kube::api::ListParams::default()).await.unwrap();
     let events = serde_json::to_string(&events).unwrap();
     let metrics = http::get(operator.status, "/metrics").await.unwrap().body;
-    let maps = lab.api("v1", "ConfigMap").list(&kube::api::ListParams::default().labels("own!=yes")).await.unwrap();
-    let maps = serde_json::to_string(&maps).unwrap();
+    let maps = cached_state(&lab).await;
+    let sent = String::from_utf8_lossy(&sent.lock().unwrap()).into_owned();
     for (what, text) in [
         ("proofs", &proofs),
         ("status", &status),
@@ -377,6 +425,7 @@ async fn three_ways_to_look_at_a_cluster_say_the_same_and_repeat_nothing() {
         ("metrics", &metrics),
         ("log", &operator.log()),
         ("cached state", &maps),
+        ("requests to the update service", &sent),
     ] {
         assert!(!text.is_empty() && !text.contains(MARKER), "{what}: {text}");
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Lab, recommended, serve};
 
-/// Kilobytes that the operator's container may have.
+/// Half of the kilobytes that the operator's container may have; the rest is for releases.
 const CONTAINER: u64 = 256 << 10;
 /// So many objects, each of so many small maps: 45 MB of text, and ten times as much memory if all of it is read at once.
 const OBJECTS: usize = 150;

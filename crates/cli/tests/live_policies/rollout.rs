@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use clearway_testbed::{IN_TIME, wait_until};
 use serde_json::{Value, json};
@@ -14,8 +13,8 @@ use super::requests::try_create;
 use super::service::Service;
 
 const KIND: &str = "K8sRequiredLabels";
-/// How long admissions are asked for at least.
-const LOAD: Duration = Duration::from_secs(30);
+/// How long a replica answers after it was told to stop: far longer than it takes to see that it is not ready.
+const SHUTDOWN_DELAY: &str = "20s";
 /// Clients that ask at the same time.
 const CLIENTS: usize = 4;
 
@@ -47,13 +46,12 @@ async fn ask(lab: Arc<Lab>, load: Arc<Load>, client: usize) -> Vec<String> {
     failed
 }
 
-/// Stops a replica as Kubernetes does: it is told to stop, says that it is not ready, and gets no new connections then.
-async fn stop(service: &Service, mut replica: Program) {
+/// Stops a replica as Kubernetes does: it is told to stop, says that it is not ready, and gets no new connections then. It
+/// answers requests on the connections that it has until it ends.
+async fn stop(service: &Service, replica: &Program) {
     replica.terminate();
     wait_until(IN_TIME, "it is not ready any more", async || replica.ask("/readyz").await.0 != 200).await.unwrap();
-    service.remove(&replica).await;
-    assert!(replica.wait_end().await, "{}", replica.said());
-    assert!(!replica.said().contains("were not answered"), "{}", replica.said());
+    service.remove(replica).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,10 +59,10 @@ async fn replicas_are_replaced_and_no_admission_fails() {
     let Some(lab) = Lab::start().await else { return };
     let lab = Arc::new(lab);
     let service = Service::start().await;
-    let more = ["--shutdown-delay", "3s"];
+    let more = ["--shutdown-delay", SHUTDOWN_DELAY];
     let previous = std::env::var("CLEARWAY_PREVIOUS").ok();
     let start = |pod: &str, program: Option<&str>| service.operator_of(&lab, program, pod, &more);
-    let old = [start("old-a", previous.as_deref()), start("old-b", previous.as_deref())];
+    let mut old = [start("old-a", previous.as_deref()), start("old-b", previous.as_deref())];
     for replica in &old {
         service.add(replica).await;
     }
@@ -79,18 +77,23 @@ async fn replicas_are_replaced_and_no_admission_fails() {
     let before = secret().await;
 
     let load = Arc::new(Load::default());
-    let started = Instant::now();
     let clients: Vec<_> =
         (0..CLIENTS).map(|client| tokio::spawn(ask(Arc::clone(&lab), Arc::clone(&load), client))).collect();
     let mut new = Vec::new();
-    for (number, replica) in old.into_iter().enumerate() {
+    for (number, replica) in old.iter().enumerate() {
         // A new replica is ready before an old one goes; ready means that it has loaded everything.
         let replacement = start(&format!("new-{number}"), None);
         service.add(&replacement).await;
         new.push(replacement);
         stop(&service, replica).await;
     }
-    let lasted = async || started.elapsed() >= LOAD && load.decided.load(Ordering::Relaxed) > 100;
+    for replica in &mut old {
+        assert!(replica.wait_end().await, "{}", replica.said());
+        assert!(!replica.said().contains("were not answered"), "{}", replica.said());
+    }
+    // The new ones decide alone.
+    let until = load.decided.load(Ordering::Relaxed) + 100;
+    let lasted = async || load.decided.load(Ordering::Relaxed) > until;
     wait_until(IN_TIME, "the load lasted", lasted).await.unwrap();
     load.is_over.store(true, Ordering::Relaxed);
     let mut failed = Vec::new();

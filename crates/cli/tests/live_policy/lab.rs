@@ -103,6 +103,32 @@ impl Lab {
         self.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})).await;
     }
 
+    /// Creates the ClusterVersion of a cluster that runs the release in this image.
+    pub(crate) async fn create_cluster_version(&self, image: &str) {
+        let group = "config.openshift.io";
+        self.serve(&json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("clusterversions.{group}")},
+            "spec": {
+                "group": group, "scope": "Cluster",
+                "names": {
+                    "plural": "clusterversions", "kind": "ClusterVersion", "singular": "clusterversion",
+                    "listKind": "ClusterVersionList",
+                },
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+                }],
+            },
+        }))
+        .await;
+        self.create(json!({
+            "apiVersion": format!("{group}/v1"), "kind": "ClusterVersion", "metadata": {"name": "version"},
+            "status": {"desired": {"version": "1.0.0", "image": image}},
+        }))
+        .await;
+    }
+
     /// Creates many objects at a time.
     pub(crate) async fn create_all(&self, objects: impl Iterator<Item = Value>) {
         let mut objects: Vec<Value> = objects.collect();

@@ -2,6 +2,7 @@
 //! that gives the same proof.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -84,15 +85,22 @@ async fn a_rule_about_a_release_has_one_proof_live_and_from_a_snapshot() {
     lab.create_namespace("shop").await;
     let place = lab.directory.path();
     let repository = format!("{}/platform", registry.host());
+    // A host that only the graph names.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let other = listener.local_addr().unwrap();
     let payloads = [
         ("1.1.0", push(place, &repository, "1.1.0", "{}")),
         ("1.2.0", push(place, &repository, "1.2.0", "{owner: ann}")),
         ("1.3.0", "example.com/platform:1.3.0".to_owned()),
         ("1.4.0", format!("{repository}@sha256:{}", "0".repeat(64))),
+        ("1.5.0", format!("{other}/platform@sha256:{}", "0".repeat(64))),
     ];
     let data = place.join("data");
     graph_data(&data, &payloads);
-    let graph = ["--graph", data.to_str().unwrap(), "--channel", "c", "--version", "1.0.0"];
+    let host = registry.host();
+    let named = ["--graph", data.to_str().unwrap(), "--channel", "c", "--version", "1.0.0"];
+    let graph = [&named[..], &["--allow-releases-from", &host]].concat();
     let (_, out, err) = lab.run(&[&["assess", "-o", "json"], &graph[..]].concat());
     let live: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
     let unknown = "The violations of RequiredLabel owner by the objects of";
@@ -109,6 +117,14 @@ async fn a_rule_about_a_release_has_one_proof_live_and_from_a_snapshot() {
             format!("{unknown} 1.3.0 are unknown: the graph does not name the release by the digest of an image."),
         ),
         ("1.4.0", "unknown", format!("{unknown} 1.4.0 are unknown: the release cannot be read.")),
+        (
+            "1.5.0",
+            "unknown",
+            format!(
+                "{unknown} 1.5.0 are unknown: the release is in another registry than the one that the cluster runs: \
+                 {other}; commands fetch it with --allow-releases-from {other}."
+            ),
+        ),
     ] {
         let found = proofs(&live, version);
         let labels = found.iter().find(|(name, ..)| name == "Labels").unwrap();
@@ -132,13 +148,30 @@ async fn a_rule_about_a_release_has_one_proof_live_and_from_a_snapshot() {
         let said =
             "not collected: violations of RequiredLabel owner by the objects of 1.4.0: the release cannot be read";
         assert!(err.contains(said), "{err}");
+        // With --redact, addresses are replaced.
+        assert!(name != "kept" || err.contains(&format!("--allow-releases-from {other}\n")), "{err}");
         let command = ["assess", "--snapshot", kept, "--as-of", "snapshot", "-o", "json"];
-        let output = Command::new(env!("CARGO_BIN_EXE_clearway")).args(command).args(graph).output().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_clearway")).args(command).args(&graph).output().unwrap();
         let replayed: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
         for (version, _) in &payloads {
             assert_eq!(proofs(&replayed, version), proofs(&live, version), "{name} {version} {err}");
         }
     }
+
+    assert!(listener.accept().is_err(), "a registry that only the graph names was contacted");
+    // The registry of the cluster's own release needs no option.
+    let command = [&["assess", "-o", "json"], &named[..]].concat();
+    for is_running in [false, true] {
+        if is_running {
+            lab.create_cluster_version(&format!("{repository}@sha256:{}", "0".repeat(64))).await;
+        }
+        let (_, out, err) = lab.run(&command);
+        let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+        let found = proofs(&found, "1.1.0");
+        let labels = found.iter().find(|(name, ..)| name == "Labels").unwrap();
+        assert_eq!(labels.1, if is_running { "match" } else { "unknown" }, "{found:?}");
+    }
+    assert!(listener.accept().is_err(), "a registry that only the graph names was contacted");
 
     // A release that the user names stands for the one of its version.
     let directory = place.join("unreadable");

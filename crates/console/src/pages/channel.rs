@@ -5,7 +5,7 @@
 
 use askama::Template;
 use clearway_core::{Arch, Version};
-use clearway_graph::render::{Options, PageDrawing, RenderDetail, render_for_page};
+use clearway_graph::render::{Options, PageDrawing, RenderDetail, RenderError, render_for_page};
 use clearway_graph::{Graph, Revision};
 
 use super::{Page, PageError, TextLink, page};
@@ -113,8 +113,11 @@ pub fn render(revision: &Revision, view: &ChannelView, parts: Parts) -> Result<P
         || (graph.nodes().len() <= MOST_DRAWN && (view.show != RenderDetail::All || updates <= MOST_UPDATES));
     let drawing = if fits {
         let drawn = render_for_page(&graph, &options, PageDrawing { link: &version_link, zoom: view.zoom });
-        let drawn = drawn.map_err(|error| PageError::NotFound(error.to_string()))?;
-        Some(drawn).filter(|drawing| drawing.len() <= DRAWING_BYTES)
+        match drawn {
+            Ok(drawing) => Some(drawing).filter(|drawing| drawing.len() <= DRAWING_BYTES),
+            Err(RenderError::TooLarge(_)) => None,
+            Err(error @ RenderError::NotInGraph { .. }) => return Err(PageError::NotFound(error.to_string())),
+        }
     } else {
         None
     };

@@ -20,6 +20,7 @@ pub(crate) const ANSWERS: &[(&str, Make)] = &[
     ("many risks with large expressions in their queries", answer_patterns),
     ("many different queries", answer_queries),
     ("rules with many small values", answer_values),
+    ("large rules of a risk that is another one for each release", answer_releases),
     ("many metadata keys", answer_keys),
     ("metadata keys in every node", answer_some_keys),
     ("deep nesting", answer_deep),
@@ -158,6 +159,22 @@ fn answer_values(limits: &GraphLimits) -> Vec<u8> {
     let risks: Vec<String> =
         (0..32).map(|number| json_risk(&format!("R{number}"), &format!(r#"{{"type":"T","a":[{values}0]}}"#))).collect();
     one_update(&risks)
+}
+
+fn answer_releases(limits: &GraphLimits) -> Vec<u8> {
+    let about_release = r#"{"type":"Policy","policy":{"kind":"A","name":"a","objects":"Release"}}"#.to_owned();
+    let large = |number: usize| {
+        let expression = format!("object.kind.matches('[a-z]{{1000}}{number}')");
+        format!(r#"{{"type":"Resource","resource":{{"apiVersion":"v1","kind":"Node","expression":"{expression}"}}}}"#)
+    };
+    // So many, of which each is within its share of the memory for rules.
+    let rules: Vec<String> = [about_release].into_iter().chain((1..24).map(large)).collect();
+    let risk = json_risk("R", &rules.join(","));
+    let updates = limits.version_risk_bytes * 9 / 10 / risk.len();
+    let node = |number| format!(r#"{{"version":"{}","payload":"p{number}"}}"#, version(number));
+    let nodes: Vec<String> = (0..=updates).map(node).collect();
+    let edges = conditional_edges(0..1, 1..updates + 1, updates);
+    answer(&nodes.join(","), "", &format!(r#"{{"edges":[{edges}],"risks":[{risk}]}}"#))
 }
 
 fn answer_keys(limits: &GraphLimits) -> Vec<u8> {

@@ -10,7 +10,7 @@ use clearway_yaml::Node;
 
 use crate::codes;
 use crate::files::findings::{Findings, over};
-use crate::files::record::{Record, read_one, shortened};
+use crate::files::record::{Record, read_one, repeated_key, shortened};
 use crate::model::range::Ranges;
 use crate::model::risk::{Risk, Rule};
 
@@ -189,6 +189,14 @@ pub(crate) fn effect(record: Record<'_>, findings: &mut Findings<'_>) -> Effect 
 fn read_rules(record: Record<'_>, node: Option<Node<'_>>, findings: &mut Findings<'_>) -> Vec<Rule> {
     let always = || vec![Rule::of_kind(Rule::ALWAYS)];
     let help = "such as `- type: Always`, or `- type: PromQL` with `promql.promql`";
+    // Of two lists, or of two queries in one rule, one may match where the other does not.
+    let lists = record.root.fields().filter(|(key, _)| key.raw() == "matchingRules");
+    if let Some(key) = lists.skip(1).map(|(key, _)| key).next().or_else(|| node.and_then(repeated_key)) {
+        let message =
+            format!("`{}` is set twice; the risk is served as applying to every cluster", shortened(key.raw()));
+        findings.push(record.finding(&codes::BLOCK_RULES, key, message).with_help("keep one of the two"));
+        return always();
+    }
     let Some(node) = node.filter(|node| node.items().next().is_some() || !node.is_sequence()) else {
         let message = "the risk has no `matchingRules`, and is served as applying to every cluster";
         findings.push(record.finding(&codes::BLOCK_NO_RULES, node.unwrap_or(record.root), message).with_help(help));

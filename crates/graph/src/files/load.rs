@@ -288,7 +288,7 @@ fn in_order(mut listed: Vec<ListedRelease>, ranks: &[u32], arch_ranks: &[u32]) -
     listed
 }
 
-/// Makes one of entries for one release: joined if they agree on the payload, none if they do not.
+/// Makes one of entries for one release: joined if they agree on the payload and on the edges, none if they do not.
 fn unite(
     listed: &mut Vec<ListedRelease>,
     files: &[String],
@@ -314,7 +314,11 @@ fn unite(
         match united.last_mut() {
             _ if torn == Some(key) => report("none is served"),
             Some(last) if same(last, &release) => {
-                if last.payload == release.payload {
+                if last.payload == release.payload && last.metadata.contradicts(&release.metadata, is_consumed) {
+                    report("with different metadata about edges, and none is served");
+                    torn = Some(key);
+                    united.pop();
+                } else if last.payload == release.payload {
                     report("the entries are merged");
                     last.previous.extend(release.previous);
                     last.next.extend(release.next);

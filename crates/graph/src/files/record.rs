@@ -75,6 +75,16 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The first key, at any level of a value, that stands twice in its object.
+pub(crate) fn repeated_key(node: Node<'_>) -> Option<Node<'_>> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let in_fields = node.fields().find_map(|(key, value)| {
+        let is_new = seen.insert(key.raw());
+        if is_new { repeated_key(value) } else { Some(key) }
+    });
+    in_fields.or_else(|| node.items().find_map(repeated_key))
+}
+
 /// The known key that was probably meant: equal but for case and separators.
 fn similar<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     // No known key is that long, however it is written.

@@ -6,7 +6,7 @@
 mod element;
 mod lines;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use clearway_core::{Arch, CapExceeded, Diagnostic, GraphLimits, Place, Position};
 use clearway_yaml::ReadEvent;
@@ -156,6 +156,10 @@ impl Releases {
                 finding.with_note(format!("release {name} is not served; the others are"))
             });
         }
+        if let Some(key) = contradicted_key(&entry.metadata) {
+            let why = || format!("`{}` of release {name} is set twice", shortened(key));
+            return findings.report(&codes::RELEASE_UNREADABLE, || bad(why(), place(version)));
+        }
         let arches = id(self.arches.len());
         let arch = *self.arches.entry(arch).or_insert(arches);
         let mut metadata = Metadata::default();
@@ -212,6 +216,13 @@ impl Releases {
         }
         ids
     }
+}
+
+/// The first key with two values. One of them may remove an edge that the other one does not.
+fn contradicted_key<'e>(metadata: &'e [(Text<'_>, Text<'_>)]) -> Option<&'e str> {
+    let mut known: HashMap<&str, &str> = HashMap::with_capacity(metadata.len());
+    let mut pairs = metadata.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    pairs.find(|(key, value)| known.insert(key, value).is_some_and(|other| other != *value)).map(|(key, _)| key)
 }
 
 /// The cap on one release that it is above.

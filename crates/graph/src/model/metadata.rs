@@ -81,6 +81,12 @@ impl Metadata {
         }
     }
 
+    /// Whether both have a text under one of some keys, and not the same one.
+    pub(crate) fn contradicts(&self, other: &Metadata, of: impl Fn(&str) -> bool) -> bool {
+        let differs = |key: &str, value: &str| self.get(key).is_some_and(|own| own != value);
+        other.iter().any(|(key, value)| of(key) && differs(key, value))
+    }
+
     /// Adds what is not there yet.
     pub(crate) fn join(&mut self, other: Metadata) {
         for (key, value) in other.0 {

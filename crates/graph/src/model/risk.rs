@@ -76,13 +76,14 @@ impl Rule {
         self.text(Rule::EXPRESSION_KEYS)
     }
 
-    /// A text of its parameters, under two keys in any spelling.
+    /// A text of its parameters, under two keys in any spelling. Nothing if one of them is there in two spellings: other
+    /// clients would take the one, and others again the other.
     pub(crate) fn text(&self, [outer, inner]: [&str; 2]) -> Option<&str> {
-        let find = |map: &'_ Map<String, Value>, wanted: &str| -> Option<String> {
-            map.keys().find(|key| key.eq_ignore_ascii_case(wanted)).cloned()
-        };
-        let outer = self.parameters.get(&find(&self.parameters, outer)?)?.as_object()?;
-        outer.get(&find(outer, inner)?)?.as_str()
+        fn find<'m>(map: &'m Map<String, Value>, wanted: &str) -> Option<&'m Value> {
+            let mut found = map.iter().filter(|(key, _)| key.eq_ignore_ascii_case(wanted)).map(|(_, value)| value);
+            found.next().filter(|_| found.next().is_none())
+        }
+        find(find(&self.parameters, outer)?.as_object()?, inner)?.as_str()
     }
 
     /// What tells rules about objects of a cluster apart; nothing for other rules.
@@ -254,5 +255,11 @@ mod tests {
     fn a_query_is_found_in_any_spelling() {
         let rule = Rule::from_json(&json!({"type": "PromQL", "PromQL": {"promQL": "up"}})).unwrap();
         assert_eq!(rule.promql(), Some("up"));
+        for twice in [
+            json!({"type": "PromQL", "promql": {"promql": "up"}, "promQL": {"promql": "down"}}),
+            json!({"type": "PromQL", "promql": {"promql": "up", "PROMQL": "down"}}),
+        ] {
+            assert_eq!(Rule::from_json(&twice).unwrap().promql(), None, "{twice}");
+        }
     }
 }

@@ -127,8 +127,10 @@ pub struct Line {
     /// The release that came or went and brought or took these updates; nothing if something else is said of the
     /// updates themselves. Of two that came or went together it is the target.
     pub release: Option<Version>,
-    /// The risks that came or went, by name. For an update that is new or gone, all of its risks.
-    pub risks: Vec<String>,
+    /// The risks that came or went, by name. For an update that is new or gone, all of its risks. Lines with the same risks
+    /// share the list.
+    #[serde(serialize_with = "names")]
+    pub risks: Arc<[String]>,
     /// The sources.
     pub from: Vec<Span>,
     /// The targets.
@@ -137,6 +139,14 @@ pub struct Line {
     pub updates: usize,
     /// The files that say something else than before; empty where two answers were compared without their files.
     pub files: Vec<FileChange>,
+}
+
+fn names<S: serde::Serializer>(names: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(names)
+}
+
+fn path<S: serde::Serializer>(path: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(path)
 }
 
 /// What happened to an update.
@@ -171,8 +181,9 @@ pub struct Span {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
-    /// Its path.
-    pub file: String,
+    /// Its path; shared by all lines that name it.
+    #[serde(serialize_with = "path")]
+    pub file: Arc<str>,
     /// How.
     pub now: FileChangeKind,
 }

@@ -86,9 +86,19 @@ impl<'g> Outgoing<'g> {
         self.steps.get(self.range(from as usize)).unwrap_or(&[])
     }
 
+    /// How many updates there are.
+    pub(crate) fn updates(&self) -> usize {
+        self.steps.len()
+    }
+
     /// The risks of an update; none for an unconditional one.
     pub(crate) fn risks(&self, step: Step) -> &'g [Arc<Risk>] {
         self.graph.conditional().get(step.group as usize).map_or(&[], |group| &group.risks)
+    }
+
+    /// The same, shared with the graph.
+    pub(crate) fn shared_risks(&self, step: Step) -> Arc<[Arc<Risk>]> {
+        self.graph.conditional().get(step.group as usize).map_or_else(|| [].into(), |group| Arc::clone(&group.risks))
     }
 
     /// What each release reaches over updates without a risk, itself among them.

@@ -6,14 +6,14 @@
 //! [`Paths::fewest_risks`] is therefore searched for within a bound and says whether the bound was met
 //! ([`FewestRisks::exact`]). Start at [`paths`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use clearway_core::Version;
+use clearway_core::{CapExceeded, Version};
 use serde::Serialize;
 
-use crate::model::graph::Graph;
+use crate::model::graph::{Graph, Node};
 use crate::model::risk::Risk;
 use crate::model::versions::id;
 use crate::query::bit_set::BitSet;
@@ -58,13 +58,23 @@ pub struct Hop {
     pub from: Version,
     /// The target.
     pub to: Version,
-    /// The image or artifact of the target.
+    /// The release that is the target, shared with the graph.
     #[serde(skip)]
-    pub payload: String,
-    /// What it carries, by name; nothing if it is unconditional.
+    pub release: Option<Arc<Node>>,
+    /// What it carries, by name; nothing if it is unconditional. Shared with the graph: many updates may carry many risks.
     #[serde(serialize_with = "crate::model::serial::risks")]
-    pub risks: Vec<Arc<Risk>>,
+    pub risks: Arc<[Arc<Risk>]>,
 }
+
+impl Hop {
+    /// The image or artifact of the target.
+    pub fn payload(&self) -> &str {
+        self.release.as_ref().map_or("", |release| release.payload())
+    }
+}
+
+/// Bytes of the risks on all updates of one path, each counted once for each update: whoever shows a path shows them.
+pub(crate) const PATH_RISK_BYTES: usize = 4 << 20;
 
 /// Why there is no way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -98,6 +108,13 @@ pub enum NoPath {
         /// The oldest version above the source that does reach the target.
         oldest_entry: Option<Version>,
     },
+    /// There are ways, and the risks on the updates of one are more than anybody shows.
+    AboveCap {
+        /// The cap.
+        cap: &'static str,
+        /// Its value.
+        limit: u64,
+    },
 }
 
 impl Path {
@@ -108,10 +125,25 @@ impl Path {
 
     /// The names of the risks on the way, each once.
     pub fn risk_names(&self) -> Vec<&str> {
-        let mut names: Vec<_> = self.hops.iter().flat_map(|hop| hop.risks.iter().map(|risk| risk.name())).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        // Updates share their lists of risks: each list is looked at once.
+        let mut lists = HashSet::new();
+        let new = self.hops.iter().filter(|hop| lists.insert(hop.risks.as_ptr()));
+        let names: BTreeSet<&str> = new.flat_map(|hop| hop.risks.iter().map(|risk| risk.name())).collect();
+        names.into_iter().collect()
+    }
+
+    /// The cap on the risks of its updates, if it is above it.
+    fn above(&self) -> Option<CapExceeded> {
+        let mut left = PATH_RISK_BYTES;
+        let risks = self.hops.iter().flat_map(|hop| hop.risks.iter());
+        for risk in risks {
+            let Some(rest) = left.checked_sub(risk.json().len()) else {
+                let (cap, what) = ("path_risk_bytes", "bytes of risks on the updates of one path");
+                return Some(CapExceeded { cap, limit: PATH_RISK_BYTES as u64, what });
+            };
+            left = rest;
+        }
+        None
     }
 }
 
@@ -132,6 +164,9 @@ impl fmt::Display for NoPath {
                 }
                 oldest_entry.iter().try_for_each(|entry| write!(f, "; {to} can be reached from {entry}"))
             }
+            NoPath::AboveCap { cap, limit } => {
+                write!(f, "the path has more than {limit} bytes of risks on its updates (the cap `{cap}`)")
+            }
         }
     }
 }
@@ -151,6 +186,11 @@ pub fn paths(graph: &Graph, from: &Version, to: &Version) -> Result<Paths, Box<N
         return Err(Box::new(unreachable(&outgoing, source, target)));
     };
     let fewest_risks = fewest_risks(&outgoing, source, target, &least);
+    if let Some(CapExceeded { cap, limit, .. }) =
+        [&shortest, &least, &fewest_risks.path].into_iter().find_map(Path::above)
+    {
+        return Err(Box::new(NoPath::AboveCap { cap, limit }));
+    }
     Ok(Paths { shortest, fewest_conditional_hops: least, fewest_risks })
 }
 
@@ -215,8 +255,8 @@ impl<'w, 'g> Walk<'w, 'g> {
 
 pub(crate) fn hop(outgoing: &Outgoing<'_>, from: u32, step: Step) -> Hop {
     let graph = outgoing.graph;
-    let payload = graph.node(step.to).map(|node| node.payload().to_owned()).unwrap_or_default();
-    Hop { from: version(graph, from), to: version(graph, step.to), payload, risks: outgoing.risks(step).to_vec() }
+    let release = graph.nodes().get(step.to as usize).cloned();
+    Hop { from: version(graph, from), to: version(graph, step.to), release, risks: outgoing.shared_risks(step) }
 }
 
 fn unreachable(outgoing: &Outgoing<'_>, source: u32, target: u32) -> NoPath {

@@ -19,7 +19,7 @@ mod view;
 
 use std::fmt;
 
-use clearway_core::Version;
+use clearway_core::{CapExceeded, Version};
 use serde::Serialize;
 
 use crate::model::graph::Graph;
@@ -78,29 +78,32 @@ pub enum RenderDetail {
     All,
 }
 
-/// A version that was asked for is not in the graph.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotInGraph {
-    /// The version.
-    pub version: Version,
+/// Why there is no drawing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// A version that was asked for is not in the graph.
+    #[error("{version} is not in this channel")]
+    NotInGraph {
+        /// The version.
+        version: Version,
+    },
+    /// The drawing would have more bytes than one may have.
+    #[error("{0}; draw less of the channel")]
+    TooLarge(CapExceeded),
 }
 
-impl fmt::Display for NotInGraph {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not in this channel", self.version)
-    }
-}
-
-impl std::error::Error for NotInGraph {}
+/// Bytes of one drawing.
+const DRAWING_BYTES: usize = 128 << 20;
 
 /// Draws a graph.
-pub fn render(graph: &Graph, options: &Options) -> Result<String, NotInGraph> {
+pub fn render(graph: &Graph, options: &Options) -> Result<String, RenderError> {
     let view = View::new(graph, options)?;
-    Ok(match options.format {
+    match options.format {
         Format::Svg => svg::draw(&view),
         Format::Dot => dot::draw(&view),
         Format::Mermaid => mermaid::draw(&view),
-    })
+    }
+    .finish()
 }
 
 /// How a drawing becomes part of an HTML page.
@@ -117,12 +120,66 @@ pub struct PageDrawing<'l> {
 /// The element has no styles of its own, so that the content security policy of the page may forbid them; the style sheet of
 /// the page contains [`PAGE_STYLE`] for elements of the class `drawing`. Every version is a link with its version in
 /// `data-version`; updates have their sources in `data-from`, separated by spaces, and their target in `data-to`.
-pub fn render_for_page(graph: &Graph, options: &Options, page: PageDrawing<'_>) -> Result<String, NotInGraph> {
-    Ok(svg::draw_for_page(&View::new(graph, options)?, page))
+pub fn render_for_page(graph: &Graph, options: &Options, page: PageDrawing<'_>) -> Result<String, RenderError> {
+    svg::draw_for_page(&View::new(graph, options)?, page).finish()
 }
 
-/// Adds a line to a drawing.
-fn line(out: &mut String, text: fmt::Arguments<'_>) {
-    // Writing into a text cannot fail.
-    let _ = fmt::Write::write_fmt(out, format_args!("{text}\n"));
+/// The text of a drawing, as far as it fits.
+struct Drawing {
+    text: String,
+    most: usize,
+    is_full: bool,
+}
+
+impl Drawing {
+    fn with_capacity(bytes: usize) -> Self {
+        Drawing { text: String::with_capacity(bytes.min(DRAWING_BYTES)), most: DRAWING_BYTES, is_full: false }
+    }
+
+    fn push_str(&mut self, text: &str) {
+        self.is_full = self.is_full || self.text.len().saturating_add(text.len()) > self.most;
+        if !self.is_full {
+            self.text.push_str(text);
+        }
+    }
+
+    /// Adds a line.
+    fn line(&mut self, text: fmt::Arguments<'_>) {
+        // What does not fit is said at the end.
+        let _ = fmt::Write::write_fmt(self, format_args!("{text}\n"));
+    }
+
+    fn finish(self) -> Result<String, RenderError> {
+        if self.is_full {
+            let (cap, limit, what) = ("drawing_bytes", self.most as u64, "bytes of one drawing");
+            return Err(RenderError::TooLarge(CapExceeded { cap, limit, what }));
+        }
+        Ok(self.text)
+    }
+}
+
+impl fmt::Write for Drawing {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push_str(text);
+        if self.is_full { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_that_is_too_large_is_an_error_with_the_cap() {
+        let drawn = |most: usize| {
+            let mut drawing = Drawing { text: String::new(), most, is_full: false };
+            drawing.push_str("abc");
+            drawing.line(format_args!("{}{}", "def", 1));
+            drawing.push_str("");
+            drawing.finish()
+        };
+        assert_eq!(drawn(8).unwrap(), "abcdef1\n");
+        let error = drawn(7).unwrap_err().to_string();
+        assert_eq!(error, "more than 7 bytes of one drawing (the cap `drawing_bytes`); draw less of the channel");
+    }
 }

@@ -7,6 +7,7 @@
 mod any_value;
 mod elements;
 mod risks;
+mod unique_keys;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -222,7 +222,10 @@ pub(crate) async fn evaluate(program: &PolicyProgram, request: PolicyRequest) ->
         }
         Some(_) => {
             let (memory, status) = (program.memory_mib, output.status);
-            return Err(format!("it needs more than {memory} MiB of memory, or crashed ({status})"));
+            return Err(format!(
+                "it needs more than {memory} MiB of memory, or crashed ({status}); find the template with `clearway \
+                 policy preview --release IMAGE --memory-limit MIB`"
+            ));
         }
     }
     serde_json::from_slice(&output.stdout).map_err(|_| {

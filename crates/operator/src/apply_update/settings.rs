@@ -93,7 +93,7 @@ impl Settings {
     pub(crate) fn release_evaluator(&self, running: &str, memory: MemoryPermit) -> ReleaseEvaluator<'_> {
         ReleaseEvaluator {
             registries: Some(self.registries()),
-            only_host: Some(registry_host(running)),
+            hosts: registry_host(running).into_iter().collect(),
             selection: &self.selection,
             limits: ReleaseLimits::of_graph(),
             round_bytes: ROUND_BYTES,

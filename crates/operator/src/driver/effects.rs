@@ -5,16 +5,17 @@ use std::time::Instant;
 use clearway_advice::evidence::ObjectQuestion;
 use clearway_advice::rounds::Round;
 use clearway_conditions::reason;
-use clearway_core::{Digest, EntityTag, Event, EventType, ObjectReference, redacted};
+use clearway_core::{Digest, EntityTag, Event, EventType, GraphLimits, ObjectReference, redacted};
 use clearway_sources::collector::{ObjectLimits, object_answers};
 use clearway_sources::rounds;
 use clearway_sources::service::{Answer, Service, ServiceError};
 use clearway_sources::store::{Apply, Store, StoreError};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use super::Tools;
 use super::attempts::Decision;
+use super::{About, Tools, object_kind};
+use clearway_update::api::Kind;
 use clearway_update::reconciler::{Effect, Input, ObjectRecords, Settings, UpstreamAnswer};
 use clearway_update::upstream::CachedState;
 use clearway_update::upstream::Knowledge;
@@ -22,6 +23,8 @@ use clearway_update::upstream::{RetrievalError, UpstreamRequest};
 
 /// What the cluster goes by in proofs.
 const CLUSTER: &str = "the cluster";
+/// Bytes of one answer for a ComponentVersion.
+pub const COMPONENT_ANSWER_BYTES: u64 = 6 << 20;
 /// In whose name what is kept is written.
 const MANAGER: &str = "clearway-operator";
 
@@ -29,13 +32,13 @@ pub(super) async fn run_effect<S: Store>(
     effect: Effect,
     tools: &Tools<S>,
     settings: &Settings,
-    key: &ObjectReference,
-    cached_state_key: &ObjectReference,
+    about: &About,
     report: &mpsc::Sender<Input>,
 ) -> Vec<Input> {
+    let About { key, cached: cached_state_key, .. } = about;
     match effect {
         Effect::Fetch { ask, known, digest, again } => {
-            let guard = Guard { key: cached_state_key, digest: digest.as_ref(), again };
+            let guard = Guard { about, digest: digest.as_ref(), again };
             let outcome = fetch(&ask, known.as_ref(), &guard, tools, settings).await;
             vec![Input::Fetched { ask, outcome }]
         }
@@ -73,8 +76,8 @@ pub(super) async fn run_effect<S: Store>(
 
 /// What is known of answers that were assessed, or ended a process.
 struct Guard<'a> {
-    /// Where it is recorded which answer is being assessed.
-    key: &'a ObjectReference,
+    /// The object, and where it is recorded which answer is being assessed.
+    about: &'a About,
     /// The answer that this process works with already.
     digest: Option<&'a Digest>,
     /// Whether one that was set aside is to be tried again.
@@ -90,50 +93,74 @@ async fn fetch<S: Store>(
 ) -> Result<UpstreamAnswer, RetrievalError> {
     let service = Service::as_written(&ask.upstream, &tools.http).map_err(|error| retrieval_error(&error))?;
     let version = ask.version.to_string();
-    let about = [("id", ask.id.as_str()), ("version", version.as_str())];
-    let answer = service.answer_to(&ask.channel, &ask.arch, &about, known).await;
+    let asker = [("id", ask.id.as_str()), ("version", version.as_str())];
+    let about = guard.about;
+    let is_component = about.key.kind == object_kind(Kind::ComponentVersion);
+    // Held until the answer is parsed: more of them would wait in memory.
+    let turn = if is_component { tools.memory.acquire_component_answer().await } else { None };
+    let most = if is_component { COMPONENT_ANSWER_BYTES } else { GraphLimits::default().answer_bytes as u64 };
+    let answer = service.answer_to(&ask.channel, &ask.arch, &asker, known, most).await;
     match answer.map_err(|error| retrieval_error(&error))? {
         Answer::NotModified { .. } => Ok(UpstreamAnswer::NotModified),
         Answer::Body { bytes, validator, .. } => {
-            let digest = Digest::sha256(&bytes);
-            if guard.again {
-                tools.guard.forget(&tools.store, guard.key).await;
-            }
-            if guard.digest != Some(&digest) {
-                match tools.guard.begin(&tools.store, guard.key, &digest, (tools.clock)()).await {
-                    Decision::Assess => {}
-                    Decision::SetAside => return Err(RetrievalError::of_set_aside(&digest)),
-                    Decision::Wait { until, ended } => return Err(RetrievalError::of_wait(&digest, until, ended)),
-                }
-            }
-            let (version, at, settings) = (ask.version.clone(), (tools.clock)(), settings.advice.clone());
-            // A large answer takes a while to read, and others may be waiting for this thread. Waiting for a thread is not a
-            // hang, so the computation begins where it runs.
-            let heartbeat = tools.heartbeat.clone();
-            let permit = tools.memory.acquire().await;
-            let read = tokio::task::spawn_blocking(move || {
-                // Parsing goes on when the caller is gone, and so does its need for memory.
-                let _permit = permit;
-                let _beat = heartbeat.begin("reading an answer of the update service", Instant::now());
-                Knowledge::read(&bytes, &version, at, &settings)
-            })
-            .await;
-            if !matches!(read, Ok(Ok(_))) {
-                // It cannot be used, but it did not end the process.
-                tools.guard.assessed(&tools.store, guard.key, &digest).await;
-            }
-            match read {
-                Ok(Ok(knowledge)) => {
-                    if guard.digest != Some(&digest) {
-                        log_findings(&knowledge);
-                    }
-                    Ok(UpstreamAnswer::Knowledge(Box::new(knowledge), validator))
-                }
-                Ok(Err(error)) => Err(RetrievalError::of_answer(&error, ask)),
-                Err(error) => Err(RetrievalError::of_reading(&error.to_string())),
-            }
+            let knowledge = read_answer(ask, bytes, turn, guard, tools, settings).await?;
+            Ok(UpstreamAnswer::Knowledge(Box::new(knowledge), validator))
         }
     }
+}
+
+/// Parses an answer when it is its turn, and accepts it if there is room for it. `turn` is held until it is parsed.
+async fn read_answer<S: Store>(
+    ask: &UpstreamRequest,
+    bytes: impl AsRef<[u8]> + Send + 'static,
+    turn: Option<OwnedSemaphorePermit>,
+    guard: &Guard<'_>,
+    tools: &Tools<S>,
+    settings: &Settings,
+) -> Result<Knowledge, RetrievalError> {
+    let about = guard.about;
+    let digest = Digest::sha256(bytes.as_ref());
+    if guard.again {
+        tools.guard.forget(&tools.store, &about.cached).await;
+    }
+    if guard.digest != Some(&digest) {
+        match tools.guard.begin(&tools.store, &about.cached, &digest, (tools.clock)()).await {
+            Decision::Assess => {}
+            Decision::SetAside => return Err(RetrievalError::of_set_aside(&digest)),
+            Decision::Wait { until, ended } => return Err(RetrievalError::of_wait(&digest, until, ended)),
+        }
+    }
+    let (version, at, settings) = (ask.version.clone(), (tools.clock)(), settings.advice.clone());
+    // A large answer takes a while to read, and others may be waiting for this thread. Waiting for a thread is not a
+    // hang, so the computation begins where it runs.
+    let heartbeat = tools.heartbeat.clone();
+    let permit = tools.memory.acquire_parsing().await;
+    let read = tokio::task::spawn_blocking(move || {
+        let _beat = heartbeat.begin("reading an answer of the update service", Instant::now());
+        let read = Knowledge::read(bytes.as_ref(), &version, at, &settings);
+        // Parsing goes on when the caller is gone, and so does its need for memory.
+        (read, permit, turn)
+    })
+    .await;
+    let read = match read {
+        // Nobody else is given room before this one is counted.
+        Ok((Ok(knowledge), _permit, _turn)) => match about.share.accept(knowledge.memory()) {
+            Ok(()) => Ok(knowledge),
+            Err(room) => {
+                let object = format!("{} {}", about.key.kind.kind, about.key.name);
+                Err(RetrievalError::of_memory(&object, knowledge.memory(), room))
+            }
+        },
+        Ok((Err(error), ..)) => Err(RetrievalError::of_answer(&error, ask)),
+        Err(error) => Err(RetrievalError::of_reading(&error.to_string())),
+    };
+    match &read {
+        Ok(knowledge) if guard.digest != Some(&digest) => log_findings(knowledge),
+        Ok(_) => {}
+        // It cannot be used, but it did not end the process.
+        Err(_) => tools.guard.assessed(&tools.store, &about.cached, &digest).await,
+    }
+    read
 }
 
 /// Logs what was wrong with a revision of the graph: where an edge went must not have to be guessed (U8). How many findings
@@ -239,129 +266,4 @@ fn retrieval_error(error: &ServiceError) -> RetrievalError {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
-
-    use clearway_advice::evidence::{ReleaseConstraint, TargetRelease};
-    use clearway_core::Timestamp;
-    use clearway_sources::http::HttpOptions;
-    use clearway_sources::oci::{Cache, Registry, RegistryOptions};
-    use clearway_sources::store::StateDirectory;
-    use serde_json::json;
-    use tracing::span::{Attributes, Id, Record};
-    use tracing::{Event as Line, Metadata, Subscriber};
-
-    use super::*;
-    use crate::apply_update;
-    use crate::driver::{CrashGuard, MemoryPermit};
-    use crate::heartbeat::Heartbeat;
-    use crate::release_violations::ReleaseEvaluator;
-
-    /// Counts the lines of a log.
-    struct Lines(Arc<AtomicUsize>);
-
-    impl Subscriber for Lines {
-        fn enabled(&self, _: &Metadata<'_>) -> bool {
-            true
-        }
-
-        fn new_span(&self, _: &Attributes<'_>) -> Id {
-            Id::from_u64(1)
-        }
-
-        fn record(&self, _: &Id, _: &Record<'_>) {}
-
-        fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-        fn event(&self, _: &Line<'_>) {
-            self.0.fetch_add(1, Ordering::SeqCst);
-        }
-
-        fn enter(&self, _: &Id) {}
-
-        fn exit(&self, _: &Id) {}
-    }
-
-    fn tools(directory: &std::path::Path) -> Tools<StateDirectory> {
-        let state = StateDirectory::open(directory).unwrap();
-        Tools {
-            store: state.clone(),
-            evidence: state.clone(),
-            updates: state,
-            metrics: None,
-            http: HttpOptions::default(),
-            apply_update: apply_update::Settings::new(
-                Registry::new(RegistryOptions::default()).unwrap(),
-                Cache::none(),
-            ),
-            namespace: "clearway".to_owned(),
-            clock: || Timestamp::EPOCH,
-            heartbeat: Heartbeat::default(),
-            memory: MemoryPermit::default(),
-            guard: CrashGuard::new("test"),
-        }
-    }
-
-    /// The limits of hostile publishers of several add-ons do not add up: their objects are read one after the other.
-    #[tokio::test(start_paused = true)]
-    async fn objects_for_rules_are_read_only_with_the_permit() {
-        let directory = tempfile::tempdir().unwrap();
-        let tools = tools(directory.path());
-        let key = ObjectReference::cluster_scoped(crate::driver::definitions(), "any");
-        let held = tools.memory.acquire().await;
-        let mut waiting = std::pin::pin!(read_objects(Vec::new(), &tools, &key));
-        let waited = tokio::time::timeout(Duration::from_hours(1), &mut waiting).await;
-        assert!(waited.is_err(), "objects were read while another held the permit");
-        drop(held);
-        assert_eq!(waiting.await.at, Timestamp::EPOCH);
-        assert!(tools.memory.acquire().await.is_some(), "the permit was returned");
-    }
-
-    /// A registry that does not answer delays only what waits for its releases.
-    #[tokio::test]
-    async fn the_permit_is_free_while_a_registry_is_asked() {
-        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let image = format!("{}/platform@sha256:{}", silent.local_addr().unwrap(), "0".repeat(64));
-        let directory = tempfile::tempdir().unwrap();
-        let mut tools = tools(directory.path());
-        tools.apply_update.policies = Some(apply_update::PolicyProgram::new("/none".into()));
-        let release = TargetRelease { version: "1.1.0".parse().unwrap(), payload: image };
-        let constraint = ReleaseConstraint { kind: "RequiredLabels".to_owned(), name: "owner".to_owned(), release };
-        let evaluator =
-            ReleaseEvaluator { only_host: None, ..tools.apply_update.release_evaluator("", tools.memory.clone()) };
-        let asked = [&constraint];
-        let fetching = evaluator.objects(&tools.evidence, &asked);
-        let others = async {
-            let connection = silent.accept().await.unwrap();
-            assert!(tools.memory.acquire().await.is_some());
-            drop(connection);
-        };
-        tokio::select! {
-            _ = fetching => panic!("the registry did not answer"),
-            done = tokio::time::timeout(clearway_testbed::IN_TIME, others) => done.unwrap(),
-        }
-    }
-
-    /// U8: the status says that the rest is in the log, so it must be.
-    #[test]
-    fn every_finding_about_a_graph_is_logged() {
-        let node = |version: String| json!({"version": version, "payload": "example.com/r@x", "metadata": {}});
-        let nodes: Vec<_> = (0..300).map(|number| node(format!("1.0.{number}"))).collect();
-        let edges: Vec<_> = (1..300).map(|number| json!([0, number])).collect();
-        let risks =
-            json!([{"name": "A", "url": "https://example.com", "message": "m", "matchingRules": [{"type": "Always"}]}]);
-        let conditional: Vec<_> =
-            (1..300).map(|number| json!({"from": "1.0.0", "to": format!("1.0.{number}")})).collect();
-        let graph =
-            json!({"nodes": nodes, "edges": edges, "conditionalEdges": [{"edges": conditional, "risks": risks}]});
-        let from = "1.0.0".parse().unwrap();
-        let settings = clearway_advice::Settings::default();
-        let knowledge = Knowledge::read(graph.to_string().as_bytes(), &from, Timestamp::EPOCH, &settings).unwrap();
-        assert!(knowledge.findings.count >= 299, "each target is in both lists: {}", knowledge.findings.count);
-        let lines = Arc::new(AtomicUsize::new(0));
-        tracing::subscriber::with_default(Lines(lines.clone()), || log_findings(&knowledge));
-        assert_eq!(lines.load(Ordering::SeqCst), knowledge.diagnostics.len());
-    }
-}
+mod tests;

@@ -1,26 +1,46 @@
-//! One permit for what needs much memory for a short time: parsing an answer of an update service, reading the objects that
-//! rules ask about, and parsing a release that a rule asks about. Nothing holds it while it waits for a registry.
+//! Permits for what needs much memory for a short time.
+//!
+//! One is for reading the objects that rules ask about, and for parsing a release that a rule asks about. Nothing holds it
+//! while it waits for a registry. Another one is for parsing an answer of an update service.
+//!
+//! Nobody waits for the first one to parse an answer, or to ask for one: how long rules are evaluated depends on what
+//! objects contain, and an update service must not learn that from the time of a request.
+//!
+//! Answers for ComponentVersions are on their way or wait to be parsed only a few at a time, in the order of asking: their
+//! publishers are many, and each may send as much as the cap allows, as slowly as the timeout allows. The ClusterVersion
+//! waits for none of them.
 //!
 //! Another permit is for a round of fetching releases for rules, whose files are kept until all of them are fetched. It may
 //! be held for minutes, and only rounds wait for it.
 //!
 //! Each of these has a limit of its own. With many add-ons, whose publishers may all be hostile at the same moment, the
-//! limits would add up; with the permit the operator needs the memory of one of them.
+//! limits would add up; with the permits the operator needs the memory of one of each.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Hands out one permit of each sort at a time. Clones share them.
+/// Answers for ComponentVersions that are asked for and parsed at one time.
+pub const COMPONENT_ANSWERS: usize = 4;
+
+/// Hands out the permits of each sort, most of them one at a time. Clones share them.
 #[derive(Debug, Clone)]
 pub struct MemoryPermit {
     memory: Arc<Semaphore>,
+    parsing: Arc<Semaphore>,
+    component_answers: Arc<Semaphore>,
     release_round: Arc<Semaphore>,
 }
 
 impl Default for MemoryPermit {
     fn default() -> Self {
-        MemoryPermit { memory: Arc::new(Semaphore::new(1)), release_round: Arc::new(Semaphore::new(1)) }
+        let permits = |count: usize| Arc::new(Semaphore::new(count));
+        MemoryPermit {
+            memory: permits(1),
+            parsing: permits(1),
+            component_answers: permits(COMPONENT_ANSWERS),
+            release_round: permits(1),
+        }
     }
 }
 
@@ -29,6 +49,16 @@ impl MemoryPermit {
     /// handed out again, which the caller treats as permitted.
     pub async fn acquire(&self) -> Option<OwnedSemaphorePermit> {
         self.memory.clone().acquire_owned().await.ok()
+    }
+
+    /// The same with the permit to parse an answer of an update service.
+    pub async fn acquire_parsing(&self) -> Option<OwnedSemaphorePermit> {
+        self.parsing.clone().acquire_owned().await.ok()
+    }
+
+    /// The same with one of the permits to ask for the answer for a ComponentVersion, held until it is parsed.
+    pub async fn acquire_component_answer(&self) -> Option<OwnedSemaphorePermit> {
+        self.component_answers.clone().acquire_owned().await.ok()
     }
 
     /// The same with the permit to fetch the releases of one round.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clearway_bundle::Channel;
+use clearway_core::Address;
 use serde_json::Value;
 
 use super::release_keys::RELEASE_KEYS;
@@ -26,7 +27,7 @@ const DERIVED: [&str; 9] = [
 /// that of the CRDs.
 pub(super) fn read(deployment: &Value, namespace: &str, channel: Channel, release_keys: ReleaseKeys) -> Settings {
     let (image, mut options) = image_and_options(deployment);
-    let mut one = |name: &str| options.remove(name).and_then(|mut values| values.pop());
+    let mut one = |name: &str| options.remove(name)?.pop().map(|url| Address::from(url.as_str()));
     let (upstream, prometheus) = (one("upstream"), one("prometheus"));
     let metrics = if options.contains_key("metrics-authentication") {
         MetricsExposure::Authenticated
@@ -127,8 +128,8 @@ mod tests {
             apply_updates: true,
             release_keys,
             metrics: MetricsExposure::Authenticated,
-            upstream: Some("https://u.example/?a=b".to_owned()),
-            prometheus: Some("http://p".to_owned()),
+            upstream: Some("https://u.example/?a=b".into()),
+            prometheus: Some("http://p".into()),
             more: more
                 .into_iter()
                 .map(|(name, values)| (name.to_owned(), values.into_iter().map(str::to_owned).collect()))
@@ -155,7 +156,7 @@ mod tests {
             "volumes": [{"name": "clearway-release-keys", "configMap": {"name": "clearway-release-keys-7f9k"}}],
         }}}});
         let settings = read(&deployment, "clearway", Channel::Standard, ReleaseKeys::default());
-        assert_eq!(settings.upstream.as_deref(), Some("https://u"));
+        assert_eq!(settings.upstream, Some("https://u".into()));
         assert_eq!(settings.image, default_image(), "the image of another version was nobody's choice");
         assert_eq!(image(&deployment), Some("ghcr.io/clearway-dev/clearway:0.0.1"));
         assert_eq!(keys_config_map(&deployment), Some("clearway-release-keys-7f9k"));

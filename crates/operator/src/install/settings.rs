@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clearway_bundle::Channel;
-use clearway_core::{Digest, redacted};
+use clearway_core::{Address, Digest};
 use serde::Serialize;
 
 use super::{NAMESPACE, ReleaseKeys, gateway_status, policies};
@@ -37,9 +37,9 @@ pub struct Settings {
     /// Who can reach the metrics.
     pub metrics: MetricsExposure,
     /// The update service that is asked where an object names none.
-    pub upstream: Option<String>,
+    pub upstream: Option<Address>,
     /// The cluster's Prometheus.
-    pub prometheus: Option<String>,
+    pub prometheus: Option<Address>,
     /// Further options of `clearway operator` (its pace, its limits on queries) with their values; none for a flag.
     pub more: BTreeMap<String, Vec<String>>,
     /// Options of the Deployment that writes the status of Gateway API objects, with their values; empty without it.
@@ -129,21 +129,21 @@ impl Settings {
             ("image".to_owned(), self.image.clone()),
             ("metrics".to_owned(), metrics.to_owned()),
         ]);
-        let mut add = |name: &str, value: &str| drop(shown.insert(name.to_owned(), redacted(value).into_owned()));
+        let mut add = |name: &str, value: String| drop(shown.insert(name.to_owned(), value));
         if self.apply_updates {
-            add("apply-updates", "yes");
+            add("apply-updates", "yes".to_owned());
         }
         if !self.release_keys.is_empty() {
-            add("release-key", &self.release_keys.to_string());
+            add("release-key", self.release_keys.to_string());
         }
         if let Some(url) = &self.upstream {
-            add("upstream", url);
+            add("upstream", url.to_string());
         }
         if let Some(url) = &self.prometheus {
-            add("prometheus", url);
+            add("prometheus", url.to_string());
         }
         for (name, values) in self.more.iter().chain(&self.gateway_status).chain(&self.policies) {
-            add(name, &shown_values(values));
+            add(name, shown_values(values));
         }
         shown
     }
@@ -190,7 +190,16 @@ pub(super) fn changes(mut old: BTreeMap<String, String>, new: BTreeMap<String, S
 
 /// The values of an option as people may see them; a flag has none.
 pub(super) fn shown_values(values: &[String]) -> String {
-    if values.is_empty() { "yes".to_owned() } else { values.join(", ") }
+    if values.is_empty() {
+        return "yes".to_owned();
+    }
+    values.iter().map(|value| shown_value(value)).collect::<Vec<_>>().join(", ")
+}
+
+/// A value without credentials, if it may be an address.
+pub(super) fn shown_value(value: &str) -> String {
+    let is_address = value.contains("://") || value.contains('@');
+    if is_address { Address::from(value).to_string() } else { value.to_owned() }
 }
 
 /// What is unwise about an image that is named by a tag.
@@ -226,13 +235,13 @@ mod tests {
     #[test]
     fn changes_name_the_option_with_its_old_and_new_value() {
         let before = Settings {
-            upstream: Some("https://user:secret@a.example/graph?token=secret".to_owned()),
+            upstream: Some("https://user:secret@a.example/graph?token=secret".into()),
             more: BTreeMap::from([("pace".to_owned(), vec!["single".to_owned()])]),
             ..Settings::new(Channel::Standard)
         };
         let mut after = Settings { metrics: MetricsExposure::Authenticated, ..before.clone() };
         after.unset("pace");
-        after.upstream = Some("https://b.example".to_owned());
+        after.upstream = Some("https://b.example".into());
         after.more.insert("deny-metrics".to_owned(), vec!["a.*".to_owned(), "b".to_owned()]);
         let shown: Vec<String> = after
             .changes_since(&before)
@@ -252,6 +261,21 @@ mod tests {
     }
 
     #[test]
+    fn no_form_of_the_settings_shows_credentials() {
+        let secret = "https://me:a hunter2/x?y@h/a?token=hunter2";
+        let settings = Settings {
+            upstream: Some(secret.into()),
+            prometheus: Some(secret.into()),
+            more: BTreeMap::from([("other".to_owned(), vec![secret.to_owned(), "a?b".to_owned()])]),
+            ..Settings::new(Channel::Standard)
+        };
+        let shown = settings.shown();
+        assert_eq!((shown["upstream"].as_str(), shown["other"].as_str()), ("https://?…", "https://?…, a?b"));
+        let addresses = format!("{:?} {:?} {shown:?}", settings.upstream, settings.prometheus);
+        assert!(!addresses.contains("hunter2"), "{addresses}");
+    }
+
+    #[test]
     fn unset_returns_each_setting_to_its_default() {
         let mut release_keys = ReleaseKeys::default();
         release_keys.add("a.pub", "PEM".to_owned());
@@ -261,8 +285,8 @@ mod tests {
             apply_updates: true,
             release_keys,
             metrics: MetricsExposure::Authenticated,
-            upstream: Some("u".to_owned()),
-            prometheus: Some("p".to_owned()),
+            upstream: Some("u".into()),
+            prometheus: Some("p".into()),
             more: BTreeMap::from([("pace".to_owned(), vec!["single".to_owned()])]),
             gateway_status: BTreeMap::from([("gateway-class".to_owned(), vec!["clearway".to_owned()])]),
             policies: BTreeMap::from([("policies".to_owned(), vec![])]),

@@ -35,7 +35,7 @@ fn the_pods_are_restricted() {
         assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
         assert_eq!(container["livenessProbe"]["httpGet"]["path"], "/livez");
         assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
-        assert_eq!(container["resources"]["limits"], json!({"memory": "256Mi"}));
+        assert_eq!(container["resources"]["limits"], json!({"memory": "512Mi"}));
         let policy = all.workload.iter().find(|one| one["kind"] == "NetworkPolicy").unwrap();
         let ports: Vec<&Value> = container["ports"].as_array().unwrap().iter().map(|port| &port["name"]).collect();
         let open = policy["spec"]["ingress"][0]["ports"].as_array().unwrap();
@@ -46,8 +46,8 @@ fn the_pods_are_restricted() {
 #[test]
 fn without_options_it_only_advises_and_metrics_stay_in_the_pod() {
     let settings = Settings {
-        upstream: Some("https://u".to_owned()),
-        prometheus: Some("http://p".to_owned()),
+        upstream: Some("https://u".into()),
+        prometheus: Some("http://p".into()),
         ..Settings::new(Channel::Standard)
     };
     let all = manifests(&settings).unwrap();

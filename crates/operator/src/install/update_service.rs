@@ -120,14 +120,14 @@ impl UpdateServiceSettings {
     /// Every setting that is set, by the name of its option, without credentials of addresses.
     fn shown(&self) -> std::collections::BTreeMap<String, String> {
         let own = [
-            ("graph", self.graph.as_ref()),
-            ("graph-config-map", self.graph_config_map.as_ref()),
-            ("image", Some(&self.image)),
-            ("registry-secret", self.registry_secret.as_ref()),
+            ("graph", self.graph.as_deref().map(settings::shown_value)),
+            ("graph-config-map", self.graph_config_map.clone()),
+            ("image", Some(self.image.clone())),
+            ("registry-secret", self.registry_secret.clone()),
         ];
-        let own = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.clone())));
+        let own = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         let passed_on = self.options.iter().map(|(name, values)| (name.clone(), settings::shown_values(values)));
-        own.chain(passed_on).map(|(name, value)| (name, clearway_core::redacted(&value).into_owned())).collect()
+        own.chain(passed_on).collect()
     }
 
     /// What is unwise about them, one sentence each.

@@ -46,7 +46,7 @@ fn deployment(settings: &Settings) -> Value {
                         "ports": ports(settings),
                         "livenessProbe": pod::probe("/livez"),
                         "readinessProbe": pod::probe("/readyz"),
-                        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+                        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
                         "securityContext": pod::container_security(),
                         "volumeMounts": mounts,
                     }],
@@ -70,8 +70,8 @@ pub fn arguments(settings: &Settings) -> Vec<String> {
         },
         "--log-format=json".to_owned(),
     ];
-    arguments.extend(settings.upstream.iter().map(|url| format!("--upstream={url}")));
-    arguments.extend(settings.prometheus.iter().map(|url| format!("--prometheus={url}")));
+    arguments.extend(settings.upstream.iter().map(|url| format!("--upstream={}", url.expose())));
+    arguments.extend(settings.prometheus.iter().map(|url| format!("--prometheus={}", url.expose())));
     if settings.metrics == MetricsExposure::Authenticated {
         arguments.push("--metrics-authentication".to_owned());
     }

@@ -27,10 +27,10 @@ impl Parts {
         }
     }
 
-    fn evaluator(&self, only_host: &str) -> ReleaseEvaluator<'_> {
+    fn evaluator(&self, host: Option<&str>) -> ReleaseEvaluator<'_> {
         ReleaseEvaluator {
             registries: Some(Registries { registry: &self.registry, cache: &self.cache, arch: None }),
-            only_host: Some(only_host.to_owned()),
+            hosts: host.map(str::to_owned).into_iter().collect(),
             selection: &self.selection,
             limits: ReleaseLimits::of_graph(),
             round_bytes: ROUND_BYTES,
@@ -78,7 +78,7 @@ async fn a_release_is_fetched_only_from_the_registry_that_the_cluster_runs() {
         ("/a/directory".to_owned(), UnevaluatedReason::OtherRegistry),
         (String::new(), UnevaluatedReason::OtherRegistry),
     ] {
-        let evaluator = parts.evaluator(&registry_host(&running));
+        let evaluator = parts.evaluator(registry_host(&running).as_deref());
         let found = evaluator.fetch(&constraint(&host, 0), ROUND_BYTES).await;
         assert_eq!(found.err(), Some(want), "{running}");
     }
@@ -89,7 +89,7 @@ async fn a_release_is_fetched_only_from_the_registry_that_the_cluster_runs() {
 async fn all_releases_are_fetched_in_one_step() {
     let (parts, (host, requests)) = (Parts::new(), empty_registry());
     let asked: Vec<ReleaseConstraint> = (0..MAX_RELEASES + 2).map(|number| constraint(&host, number)).collect();
-    let evaluator = parts.evaluator(&host);
+    let evaluator = parts.evaluator(Some(&host));
     let fetched = evaluator.fetch_all(asked.iter().map(|one| vec![one])).await;
     let reasons: Vec<_> = fetched.iter().map(|(_, release)| release.as_ref().err().copied()).collect();
     assert!(reasons.iter().take(MAX_RELEASES).all(|one| *one == Some(UnevaluatedReason::ReleaseUnreadable)));
@@ -109,7 +109,7 @@ async fn all_releases_of_a_round_share_one_time_limit() {
     let host = silent.local_addr().unwrap().to_string();
     let parts = Parts::new();
     let asked: Vec<ReleaseConstraint> = (0..MAX_RELEASES).map(|number| constraint(&host, number)).collect();
-    let evaluator = parts.evaluator(&host);
+    let evaluator = parts.evaluator(Some(&host));
     let begin = Instant::now();
     let fetched = evaluator.fetch_all(asked.iter().map(|one| vec![one])).await;
     assert!(begin.elapsed() <= FETCH_TIME + Duration::from_secs(1), "{:?}", begin.elapsed());
@@ -130,7 +130,7 @@ async fn objects_of_releases_are_made_with_the_permit_and_within_the_limits() {
         Fetched::Files(FetchedRelease { reference, digest, chosen: None, files: files.clone() })
     };
     let parts = Parts::new();
-    let mut evaluator = parts.evaluator("");
+    let mut evaluator = parts.evaluator(None);
     let held = evaluator.memory.acquire().await;
     {
         let mut waiting = std::pin::pin!(evaluator.make_objects(release()));

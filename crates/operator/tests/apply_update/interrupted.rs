@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clearway_operator::apply_update::{apply, prepare};
-use clearway_operator::driver::{CrashGuard, MemoryPermit, ObjectReport, Tools, drive};
+use clearway_operator::driver::{AnswerMemory, CrashGuard, MemoryPermit, ObjectReport, Tools, drive};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Apply, Store};
@@ -134,6 +134,7 @@ fn tools(world: &World) -> Tools<World> {
         clock: clearway_sources::clock::now,
         heartbeat: Heartbeat::default(),
         memory: MemoryPermit::default(),
+        answers: AnswerMemory::default(),
         guard: CrashGuard::new("test"),
     }
 }

@@ -18,7 +18,7 @@ pub struct ApiAnswer {
     pub value: Value,
     /// The time of an instant vector, a scalar or a string, in milliseconds since 1970.
     pub time: Option<i64>,
-    /// What it warns of; with Thanos, that the answer is partial.
+    /// What it warns of; with Thanos and `VictoriaMetrics`, that the answer is partial.
     pub warnings: Vec<String>,
     /// What it remarks.
     pub infos: Vec<String>,
@@ -85,6 +85,9 @@ struct Body<'b> {
     warnings: Vec<String>,
     #[serde(default)]
     infos: Vec<String>,
+    /// How `VictoriaMetrics` says that some of its stores did not answer.
+    #[serde(rename = "isPartial", default)]
+    is_partial: bool,
 }
 
 #[derive(Deserialize)]
@@ -188,6 +191,13 @@ pub fn api(bytes: &[u8], limits: &ReadLimits) -> Result<ApiAnswer, ApiError> {
     if body.status != "success" {
         return Err(ApiError::Refused { kind: body.error_type, message: body.error });
     }
+    if !body.error_type.is_empty() || !body.error.is_empty() {
+        return Err(ReadError::whole("The answer is a success and has an error.").into());
+    }
+    let mut warnings = body.warnings;
+    if body.is_partial {
+        warnings.push("the answer is marked as partial".to_owned());
+    }
     let Some(data) = body.data else { return Err(ReadError::whole("The answer has no data.").into()) };
     let result = data.result.get();
     let within = Within::new(text, result);
@@ -204,7 +214,7 @@ pub fn api(bytes: &[u8], limits: &ReadLimits) -> Result<ApiAnswer, ApiError> {
         "matrix" => (Value::Matrix(matrix(&within, result, limits)?), None),
         kind => return Err(ReadError::whole(format!("The result has the type `{kind}`, which is unknown.")).into()),
     };
-    Ok(ApiAnswer { value, time, warnings: body.warnings, infos: body.infos })
+    Ok(ApiAnswer { value, time, warnings, infos: body.infos })
 }
 
 /// All samples of a vector have the time of the query. Others may be of any time, so they are refused: one of now among them
@@ -215,8 +225,9 @@ fn vector(within: &Within<'_>, result: &str, limits: &ReadLimits) -> Result<(Val
     within.items(result, &mut |item| {
         counted(samples.len().saturating_add(1), limits.capacity.series, "series")?;
         let (seconds, value) = match (item.value, item.histogram) {
-            (Some(pair), _) => (pair.0, number(&pair.1)?),
+            (Some(pair), None) => (pair.0, number(&pair.1)?),
             (None, Some(point)) => (point.0, HISTOGRAM),
+            (Some(_), Some(_)) => return Err(ReadError::whole("A series of the answer has two values.")),
             (None, None) => return Err(ReadError::whole("A series of the answer has no value.")),
         };
         let seconds = time(seconds)?;

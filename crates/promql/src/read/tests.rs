@@ -84,6 +84,10 @@ fn api_answers_are_read() {
     let matrix = br#"{"status":"success","data":{"result":[{"metric":{"a":"b"},"values":[[1,"2"],[2,"NaN"]]}],"resultType":"matrix"}}"#;
     let series = api(matrix, &limits).unwrap().into_series(limits.capacity.clone()).unwrap();
     assert_eq!(lines(&series), ["{a=\"b\"} 2@1000 NaN@2000"]);
+    let partial = br#"{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}"#;
+    assert_eq!(api(partial, &limits).unwrap().warnings, ["the answer is marked as partial"]);
+    let whole = br#"{"status":"success","isPartial":false,"data":{"resultType":"vector","result":[]}}"#;
+    assert_eq!(api(whole, &limits).unwrap().warnings, [""; 0]);
     let scalar = api(br#"{"status":"success","data":{"resultType":"scalar","result":[1,"+Inf"]}}"#, &limits).unwrap();
     assert_eq!(scalar.value, Value::Scalar(f64::INFINITY));
     let string = api(br#"{"status":"success","data":{"resultType":"string","result":[1,"x"]}}"#, &limits).unwrap();
@@ -118,6 +122,14 @@ fn api_errors_are_errors() {
         (b"{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1]}}", (1, 62)),
         (b"{\"status\":\"success\",\"data\":{\"resultType\":\"cube\",\"result\":[1]}}", (1, 1)),
         (b"<html>", (1, 1)),
+        // What contradicts itself says nothing.
+        (br#"{"status":"success","error":"no","data":{"resultType":"scalar","result":[1,"0"]}}"#, (1, 1)),
+        (br#"{"status":"success","errorType":"timeout","data":{"resultType":"scalar","result":[1,"0"]}}"#, (1, 1)),
+        (
+            br#"{"status":"success","data":{"resultType":"vector","result":[
+                {"metric":{},"value":[1,"0"],"histogram":[1,{"count":"1"}]}]}}"#,
+            (1, 1),
+        ),
         // One sample of now must not make others current.
         (
             br#"{"status":"success","data":{"resultType":"vector","result":[

@@ -42,32 +42,8 @@ impl Watch {
 
     /// Watches anew: after a link was moved, or a directory made or replaced, the old watch does not see all of it.
     fn renew(&mut self) {
-        // Events have absolute paths; on some systems with every link in them resolved.
-        let places = [std::path::absolute(&self.path).ok(), self.path.canonicalize().ok()];
         let changed = Arc::clone(&self.changed);
-        let told = move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)) && concerns(&event, &places)) {
-                changed.notify_one();
-            }
-        };
-        let config = notify::Config::default().with_follow_symlinks(false);
-        let directory = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        let watcher = RecommendedWatcher::new(told, config).and_then(|mut watcher| {
-            watcher.watch(&directory, RecursiveMode::NonRecursive)?;
-            for place in places::below(&directory) {
-                // One that is gone by now, or closed to us, is looked at from time to time.
-                if let Err(error) = watcher.watch(&place, RecursiveMode::NonRecursive) {
-                    tracing::debug!(%error, path = %place.display(), "cannot be watched; polling it instead");
-                }
-            }
-            if let Some(parent) = self.path.parent().filter(|_| self.path.is_symlink()) {
-                // The link itself is in there.
-                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-                watcher.watch(parent, RecursiveMode::NonRecursive)?;
-            }
-            Ok(watcher)
-        });
-        match watcher {
+        match watcher(&self.path, move |_| changed.notify_one()) {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(error) => {
                 tracing::debug!(%error, path = %self.path.display(), "cannot be watched; polling it instead");
@@ -83,6 +59,34 @@ impl Watch {
         // A directory that never rests is read all the same.
         let _ = tokio::time::timeout(PATIENCE, quiet).await;
     }
+}
+
+/// Watches a directory of graph-data, and calls a function with each change.
+fn watcher(path: &Path, told: impl Fn(notify::Event) + Send + 'static) -> notify::Result<RecommendedWatcher> {
+    // Events have absolute paths; on some systems with every link in them resolved.
+    let places = [std::path::absolute(path).ok(), path.canonicalize().ok()];
+    let receive = move |event: notify::Result<notify::Event>| {
+        let is_change = |event: &notify::Event| !matches!(event.kind, EventKind::Access(_)) && concerns(event, &places);
+        if let Some(event) = event.ok().filter(is_change) {
+            told(event);
+        }
+    };
+    let config = notify::Config::default().with_follow_symlinks(false);
+    let directory = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut watcher = RecommendedWatcher::new(receive, config)?;
+    watcher.watch(&directory, RecursiveMode::NonRecursive)?;
+    for place in places::below(&directory) {
+        // One that is gone by now, or closed to us, is looked at from time to time.
+        if let Err(error) = watcher.watch(&place, RecursiveMode::NonRecursive) {
+            tracing::debug!(%error, path = %place.display(), "cannot be watched; polling it instead");
+        }
+    }
+    if let Some(parent) = path.parent().filter(|_| path.is_symlink()) {
+        // The link itself is in there.
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        watcher.watch(parent, RecursiveMode::NonRecursive)?;
+    }
+    Ok(watcher)
 }
 
 /// Whether an event is about one of these places, and not about what else is in the directory of a link.
@@ -102,7 +106,11 @@ fn concerns(event: &notify::Event, places: &[Option<PathBuf>]) -> bool {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::sync::mpsc::channel;
+
+    use clearway_core::Limits;
+    use clearway_testbed::IN_TIME;
 
     /// Whether this process watches a directory, as the system tells.
     fn is_watched(path: &Path) -> bool {
@@ -127,6 +135,30 @@ mod tests {
         }
         for unread in ["channels/archive", "signatures/sha256/ab/more", "docs", "docs/a", "docs/a/b", "other"] {
             assert!(!is_watched(&root.path().join(unread)), "{unread}");
+        }
+    }
+
+    /// Reading the files is no change of them, nor is what happens beside a link to them. Changes are told in their order, so
+    /// the first one that is told says which they are.
+    #[test]
+    fn looking_is_no_change() {
+        let (root, links, elsewhere) =
+            (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (channel_file, next) = (root.path().join("channels/c.yaml"), elsewhere.path().join("next.yaml"));
+        let link = links.path().join("current");
+        fs::create_dir(root.path().join("channels")).unwrap();
+        fs::write(&channel_file, "name: c\nversions: []\n").unwrap();
+        symlink(root.path(), &link).unwrap();
+        for path in [root.path(), &link] {
+            let (told, changes) = channel();
+            let _watcher = watcher(path, move |event| told.send(event).unwrap()).unwrap();
+            clearway_sources::graph_data::directory(path, &Limits::for_graph_data()).unwrap();
+            places::below(path);
+            fs::write(links.path().join("neighbour"), "x").unwrap();
+            fs::copy(&channel_file, &next).unwrap();
+            fs::rename(&next, &channel_file).unwrap();
+            let first = changes.recv_timeout(IN_TIME).unwrap();
+            assert!(first.paths[0].ends_with("channels/c.yaml"), "{first:?}");
         }
     }
 }

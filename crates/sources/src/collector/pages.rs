@@ -3,11 +3,10 @@
 //! Which kind is read is a stranger's choice, and its objects may be large. So a page is read only as far as its store
 //! allows (see [`Store::page`]); if that is too little, fewer objects are asked for.
 
-use clearway_core::GroupVersionKind;
+use clearway_core::{GroupVersionKind, JsonSize};
 use serde_json::Value;
 
 use super::{ObjectLimits, UnreadReason};
-use crate::json_size::JsonSize;
 use crate::snapshot::strip;
 use crate::store::{Store, StoreError};
 

@@ -33,6 +33,8 @@ pub(crate) const NAMES: usize = 100_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Bytes of a file that are made room for before they are read.
 const LARGE: u64 = 16 << 20;
+/// How many names are tried for a new file.
+const NEW_NAMES: usize = 1_000;
 /// How many files were written, so that each has a name of its own before it is complete.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
@@ -122,9 +124,7 @@ impl ConfinedDirectory {
             return Err(io::Error::other("the path exists and is not a file"));
         }
         let directory = self.directory(above)?;
-        let scratch = format!(".new-{}-{}", std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = File::from(openat(directory, scratch.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
+        let (scratch, mut file) = new_file(directory)?;
         let written = file.write_all(content).and_then(|()| file.sync_all());
         let moved = written.and_then(|()| Ok(renameat(directory, scratch.as_str(), directory, name)?));
         if moved.is_err() {
@@ -301,7 +301,7 @@ impl ConfinedDirectory {
                 names.push(name.to_vec());
             }
             if names.len() > NAMES {
-                return Err(io::Error::other(format!("there are more than {NAMES} files in it")));
+                return Err(io::Error::other(format!("more than {NAMES} names in one directory (the cap `names`)")));
             }
         }
         names.sort_unstable();
@@ -421,6 +421,20 @@ pub fn open_regular_file(path: &Path) -> io::Result<File> {
         return Err(io::Error::other(format!("it is {}, not a file", describe(stat.st_mode))));
     }
     Ok(File::from(file))
+}
+
+/// A new file, and its name, for what is about to replace another file. In a container each process has the same id, so a
+/// name may be that of a file which a killed process has left behind: it is passed over.
+fn new_file(directory: BorrowedFd<'_>) -> io::Result<(String, File)> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for _ in 0..NEW_NAMES {
+        let name = format!(".new-{}-{}", std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
+        match openat(directory, name.as_str(), flags, Mode::RUSR | Mode::WUSR) {
+            Err(Errno::EXIST) => {}
+            opened => return Ok((name, File::from(opened?))),
+        }
+    }
+    Err(io::Error::other(format!("{NEW_NAMES} files named .new-… are in the way; remove them")))
 }
 
 fn too_large(limit: u64) -> io::Error {

@@ -86,7 +86,9 @@ impl fmt::Display for Refusal {
             Refusal::Outside(target) => {
                 write!(f, "it links to `{}`, outside the directory", printable(target))
             }
-            Refusal::Circle => f.write_str("its links form a loop"),
+            Refusal::Circle => {
+                write!(f, "its links form a loop, or are more than {LINKS} on the way to one file (the cap `links`)")
+            }
             Refusal::Other(what) => write!(f, "it is {what}, not a file"),
             Refusal::Unreadable(why) => f.write_str(why),
         }
@@ -189,9 +191,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// A tree in memory, rooted at `/data` for absolute links.
-    struct Sketch(BTreeMap<&'static str, Node>);
+    struct Sketch<'n>(BTreeMap<&'n str, Node>);
 
-    impl FileTree for Sketch {
+    impl FileTree for Sketch<'_> {
         fn node(&mut self, path: &[u8]) -> Result<Node, String> {
             let path = str::from_utf8(path).unwrap();
             if path == "locked" {
@@ -263,6 +265,21 @@ mod tests {
         ] {
             assert_eq!(resolve(&mut tree, base.as_bytes(), path.as_bytes()), want, "{base} {path}");
         }
+    }
+
+    #[test]
+    fn so_many_links_lead_to_a_file_and_no_more() {
+        let names: Vec<String> = (0..=LINKS).map(|number| format!("l{number}")).collect();
+        let mut nodes = vec![("file", Node::File)];
+        for (at, name) in names.iter().enumerate() {
+            let next = names.get(at + 1).map_or("file", String::as_str);
+            nodes.push((name, Node::Link(next.as_bytes().to_vec())));
+        }
+        let mut tree = Sketch(BTreeMap::from_iter(nodes));
+        assert_eq!(resolve(&mut tree, b"", b"l1"), Ok(Target::File(b"file".to_vec())));
+        let refusal = resolve(&mut tree, b"", b"l0").unwrap_err();
+        assert_eq!(refusal, Refusal::Circle);
+        assert!(refusal.to_string().ends_with("more than 40 on the way to one file (the cap `links`)"), "{refusal}");
     }
 
     #[test]

@@ -40,10 +40,9 @@ pub(crate) fn collect(tree: &mut impl FileTree, bytes: u64) -> Result<Inputs, Ex
     let limit = bytes.min(BYTES);
     let mut collector = Collector { tree, inputs: Inputs::new(), limit, left: limit, files: 0 };
     collector.entry("version", b"", b"version", Level::File)?;
-    for directory in DIRECTORIES {
-        collector.entry(directory, b"", directory.as_bytes(), Level::Directories(1))?;
+    for (directory, levels) in DIRECTORIES {
+        collector.entry(directory, b"", directory.as_bytes(), Level::Directories(levels))?;
     }
-    collector.entry(SIGNATURES, b"", SIGNATURES.as_bytes(), Level::Directories(3))?;
     Ok(collector.inputs)
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn directory_in_place_of_file(path: &[u8]) -> Option<&[u8]> {
 }
 
 fn is_directory_name(name: &[u8]) -> bool {
-    DIRECTORIES.iter().chain([&SIGNATURES]).any(|directory| directory.as_bytes() == name)
+    DIRECTORIES.iter().any(|(directory, _)| directory.as_bytes() == name)
 }
 
 /// The entries of one archive or image that can be graph-data, by path.

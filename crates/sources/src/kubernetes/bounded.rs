@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clearway_core::JsonSize;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use kube::api::ListParams;
@@ -10,12 +11,11 @@ use kube::core::Status;
 use serde_json::Value;
 
 use super::{Cluster, ClusterError, LONG_ANSWER, Page, Resource};
-use crate::json_size::JsonSize;
 
 /// Bytes of one answer. The API server stores no object above 1.5 MiB.
 pub const PAGE_BYTES: usize = 8 << 20;
-/// Bytes of memory that one answer may take once it is read: a quarter of what the operator's container has.
-pub const PAGE_MEMORY: usize = 64 << 20;
+/// Bytes of memory that one answer may take once it is read: an eighth of what the operator's container has.
+pub const PAGE_MEMORY: usize = 32 << 20;
 /// Bytes of an answer that says what went wrong.
 const STATUS_BYTES: usize = 64 << 10;
 

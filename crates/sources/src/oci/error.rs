@@ -86,10 +86,12 @@ pub enum OciError {
         digest: Digest,
     },
     /// More than is read.
-    #[error("{at}: it is larger than {limit} bytes")]
+    #[error("{at}: it is larger than {limit} bytes (the cap `{cap}`)")]
     TooLarge {
         /// What was asked for.
         at: String,
+        /// The name of the limit.
+        cap: &'static str,
         /// The limit.
         limit: u64,
     },

@@ -85,10 +85,27 @@ impl Image {
     }
 }
 
-/// Whether a host, without its port, is this machine.
+/// Whether a host, without its port, is this machine by one of its usual names.
 pub(super) fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost" || ip_address(host).is_some_and(|address| address.is_loopback())
+}
+
+/// Whether a host, without its port, is this machine in any spelling, or something that only this machine and its neighbours reach,
+/// such as the metadata service of a cloud. What names of others resolve to is not known here.
+pub(super) fn is_here(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    if name == "localhost" || name.ends_with(".localhost") {
+        return true;
+    }
+    // Connecting to no address in particular is connecting to this machine.
+    ip_address(&name).is_some_and(|address| match address.to_canonical() {
+        IpAddr::V4(address) => address.is_loopback() || address.octets().first() == Some(&0) || address.is_link_local(),
+        IpAddr::V6(address) => address.is_loopback() || address.is_unspecified() || address.is_unicast_link_local(),
+    })
+}
+
+fn ip_address(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 /// Whether a text is a tag as registries take them.

@@ -231,7 +231,8 @@ impl Registry {
                     return Err(Stop::broken(why));
                 }
                 Err(ArchiveDefect::TooLarge(limit)) => {
-                    let why = format!("layer {} unpacks to more than {limit} bytes", layer.digest);
+                    let why =
+                        format!("layer {} unpacks to more than {limit} bytes (the cap `unpacked_bytes`)", layer.digest);
                     return Err(Stop::broken(why));
                 }
             }

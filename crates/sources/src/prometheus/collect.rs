@@ -145,7 +145,7 @@ impl Prometheus {
     }
 
     fn not(&self, why: &str) -> PrometheusError {
-        PrometheusError::NotAnAnswer { url: self.shown(), why: why.to_owned() }
+        PrometheusError::NotAnAnswer { url: self.url.clone(), why: why.to_owned() }
     }
 }
 

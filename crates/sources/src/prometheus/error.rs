@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use clearway_core::Address;
+
 use crate::http::HttpError;
+use crate::service::RequestUrl;
 
 /// What an answer has too much of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +34,8 @@ pub enum PrometheusError {
     /// The address is none.
     #[error("`{url}` is not the address of a Prometheus: {why}")]
     Address {
-        /// What was given, without credentials.
-        url: String,
+        /// What was given.
+        url: Address,
         /// What is wrong with it.
         why: String,
     },
@@ -53,7 +56,7 @@ pub enum PrometheusError {
     #[error("{url} cannot be reached: {why}")]
     Unreachable {
         /// What was asked.
-        url: String,
+        url: RequestUrl,
         /// What failed.
         why: String,
     },
@@ -61,7 +64,7 @@ pub enum PrometheusError {
     #[error("{url}: no complete answer within {limit:?}")]
     Timeout {
         /// What was asked.
-        url: String,
+        url: RequestUrl,
         /// How long was waited.
         limit: std::time::Duration,
     },
@@ -69,7 +72,7 @@ pub enum PrometheusError {
     #[error("{url} answers {status}{}", explained(error_type, why))]
     Refused {
         /// What was asked.
-        url: String,
+        url: RequestUrl,
         /// The status code.
         status: u16,
         /// The kind of error in the words of the API: `bad_data`, `execution`, `timeout`, `canceled`, `internal`,
@@ -82,7 +85,7 @@ pub enum PrometheusError {
     #[error("{url}: the answer has more than {limit} {}; select fewer series, or raise the limit", measure.as_str())]
     TooLarge {
         /// What was asked.
-        url: String,
+        url: RequestUrl,
         /// Of what there is too much.
         measure: Measure,
         /// The limit.
@@ -92,7 +95,7 @@ pub enum PrometheusError {
     #[error("{url}: {why}")]
     NotAnAnswer {
         /// What was asked.
-        url: String,
+        url: RequestUrl,
         /// What it is instead.
         why: String,
     },
@@ -100,7 +103,7 @@ pub enum PrometheusError {
     #[error("{url}: the answer has warnings and may be partial: {}", warnings.join("; "))]
     PartialResponse {
         /// What was asked.
-        url: String,
+        url: RequestUrl,
         /// The warnings, each in one line.
         warnings: Vec<String>,
     },

@@ -72,12 +72,12 @@ impl Prometheus {
         let time = at.unwrap_or_else(|| observed_at.plus(Duration::from_secs(1)));
         let shown = |path: &PathBuf| path.display().to_string();
         let PrometheusOptions { token_file, ca_file, identity, .. } = &self.options;
-        let is_tls = self.url.scheme() == "https";
+        let is_tls = self.url.expose().scheme() == "https";
         let access = HttpAccess {
             token_file: token_file.as_ref().map(shown),
             ca_file: ca_file.as_ref().filter(|_| is_tls).map(shown),
             identity: identity.as_ref().filter(|_| is_tls).map(|files| (shown(&files.certificate), shown(&files.key))),
-            hides_parts: self.url.query().is_some() || (self.user.is_some() && token_file.is_none()),
+            hides_parts: self.url.expose().query().is_some() || (self.user.is_some() && token_file.is_none()),
         };
         reproduce::curl(query, &self.base(), time, &access)
     }

@@ -1,4 +1,4 @@
-//! The URL of a request to an update service, which never shows credentials.
+//! The URL of a request to an update service or a Prometheus, which never shows credentials.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use reqwest::Url;
 pub struct RequestUrl(Box<Url>);
 
 impl RequestUrl {
-    pub(super) fn new(url: Url) -> Self {
+    pub(crate) fn new(url: Url) -> Self {
         RequestUrl(Box::new(url))
     }
 
     /// The URL with everything that is in it, for whoever connects.
-    pub(super) fn expose(&self) -> &Url {
+    pub(crate) fn expose(&self) -> &Url {
         &self.0
     }
 }

@@ -167,7 +167,7 @@ fn a_packed_answer_is_unpacked_within_the_limit() {
     assert!(matches!(answer, Answer::Body { bytes, .. } if bytes.as_ref() == b"{\"nodes\":[]}"));
     let (url, _heard) = says("200 OK\r\ncontent-encoding: gzip", packed(&" ".repeat(1 << 20)));
     let small = HttpOptions { body_bytes: 1 << 16, ..HttpOptions::default() };
-    assert!(refused(&url, &small).ends_with("the answer is larger than 65536 bytes"));
+    assert!(refused(&url, &small).ends_with("the answer is larger than 65536 bytes (the cap `answer_bytes`)"));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_body_without_an_end_is_given_up() {
         (0..1 << 20).all(|_| stream.write_all(chunk.as_bytes()).is_ok());
     });
     let small = HttpOptions { body_bytes: 1 << 20, ..HttpOptions::default() };
-    assert!(refused(&url, &small).ends_with("larger than 1048576 bytes"));
+    assert!(refused(&url, &small).ends_with("larger than 1048576 bytes (the cap `answer_bytes`)"));
 
     let (url, _heard) = server(|stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
@@ -236,4 +236,17 @@ fn graph_data_is_unpacked_or_said_to_be_none() {
         error.to_string().ends_with("/graph-data: not an archive of graph-data (tar, or tar compressed with gzip)")
     );
     assert_eq!(error.kind(), "not_graph_data");
+}
+
+#[test]
+fn what_is_too_large_is_refused_with_the_cap() {
+    let (url, _heard) = says("200 OK", "{}  ".repeat(10));
+    let service = Service::new(&Address::from(url.as_str()), &HttpOptions::default()).unwrap();
+    let mut limits = Limits::default();
+    limits.graph.packed_bytes = 39;
+    let error = run(service.graph_data(&limits)).unwrap_err().to_string();
+    assert!(error.ends_with("the answer is larger than 39 bytes (the cap `packed_bytes`)"), "{error}");
+    let (url, _heard) = says("200 OK", "{}  ".repeat(10));
+    let error = refused(&url, &HttpOptions { body_bytes: 39, ..HttpOptions::default() });
+    assert!(error.ends_with("the answer is larger than 39 bytes (the cap `answer_bytes`)"), "{error}");
 }

@@ -1,10 +1,9 @@
 //! How much memory the files of a snapshot may take once they are read. What is above it is neither collected, read nor
 //! written.
 
+use clearway_core::JsonSize;
 use clearway_promql::read::ReadLimits;
 use clearway_promql::series::Capacity;
-
-use crate::json_size::JsonSize;
 
 /// Bytes of all files of a snapshot.
 pub(super) const BYTES: u64 = 64 << 20;
@@ -12,9 +11,14 @@ pub(super) const BYTES: u64 = 64 << 20;
 pub(super) const MARGIN: usize = 8 << 20;
 /// Bytes that the objects of all kinds take in memory: about 30,000 pods.
 const MEMORY: usize = 256 << 20;
+/// Bytes of the objects of all kinds that are collected, as JSON without what is removed: beside the rest they fit into a
+/// snapshot.
+pub const COLLECTED_BYTES: usize = (64 << 20) - MARGIN;
 /// Bytes of memory for the objects of all kinds while they are collected: with a second copy, whose names are replaced, all
 /// of it stays below 512 MiB.
-const COLLECTED_MEMORY: usize = 192 << 20;
+pub const COLLECTED_MEMORY: usize = 192 << 20;
+// What was collected can be read.
+const _: () = assert!((COLLECTED_BYTES + MARGIN) as u64 <= BYTES && COLLECTED_MEMORY <= MEMORY);
 
 /// What is left for the objects of a snapshot.
 #[derive(Debug, Clone)]
@@ -31,8 +35,7 @@ impl Budget {
 
     /// For objects that are collected from a cluster.
     pub(crate) fn for_collecting() -> Self {
-        let bytes = usize::try_from(BYTES).unwrap_or(usize::MAX).saturating_sub(MARGIN);
-        Budget { bytes, memory: COLLECTED_MEMORY }
+        Budget { bytes: COLLECTED_BYTES, memory: COLLECTED_MEMORY }
     }
 
     #[cfg(test)]
@@ -43,7 +46,10 @@ impl Budget {
     /// Takes what a JSON text will need; says why there is not enough.
     pub(super) fn take(&mut self, json: &[u8]) -> Result<(), String> {
         let taken = self.take_size(&JsonSize::of_text(json));
-        taken.ok_or_else(|| format!("the objects take more than {} MiB of memory", MEMORY >> 20))
+        taken.ok_or_else(|| {
+            let memory = MEMORY >> 20;
+            format!("the objects take more than {memory} MiB of memory; assess the cluster itself, which reads them in parts")
+        })
     }
 
     /// Takes what a value needs; nothing is taken if there is not enough.
@@ -69,7 +75,7 @@ mod tests {
         let needed = JsonSize::of_text(b"{}").memory;
         let mut budget = Budget::of(2 * needed - 2);
         assert_eq!(budget.take(b"{}"), Ok(()));
-        assert!(budget.take(b"{}").unwrap_err().contains("MiB of memory"));
+        assert!(budget.take(b"{}").unwrap_err().contains("MiB of memory; assess the cluster itself"));
         assert_eq!(budget.take(b"0"), Ok(()));
     }
 }

@@ -4,10 +4,8 @@
 //! written down is out. The data of a `ConfigMap` is no secret and stays, but for what looks like one in it.
 
 use clearway_advice::evidence::{REMOVED, UNREADABLE_FIELDS};
-use clearway_core::{GroupKind, is_secret_kind};
+use clearway_core::{GroupKind, JsonSize, is_secret_kind};
 use serde_json::{Map, Value};
-
-use crate::json_size::JsonSize;
 
 /// Fields that hold contents, of whatever object.
 const CONTENTS: [&str; 3] = ["data", "stringData", "binaryData"];

@@ -6,13 +6,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clearway_core::{GroupVersionKind, ObjectReference};
+use clearway_core::{GroupVersionKind, JsonSize, ObjectReference};
 use serde_json::Value;
 
 use super::StoreError;
 use crate::files::confined::ConfinedDirectory;
 use crate::files::file_tree::{FileTree as _, ReadError, Target, join, printable, resolve};
-use crate::json_size::JsonSize;
 use crate::kubernetes::PAGE_MEMORY;
 
 /// Bytes of one object as YAML, both to read and to write. An API server takes no larger requests.

@@ -185,7 +185,7 @@ async fn too_much_is_refused() {
     let scraped = scrape_as(&Registry::new(small).unwrap(), &registry.host(), "a", &Cache::none()).await.unwrap();
     assert_eq!(versions(&scraped), ["1.0.0"]);
     assert!(
-        matches!(&scraped.left_out[0].why, SkipReason::Broken { what } if what.ends_with("more than 1048576 bytes")),
+        matches!(&scraped.left_out[0].why, SkipReason::Broken { what } if what.ends_with("more than 1048576 bytes (the cap `unpacked_bytes`)")),
         "{:?}",
         scraped.left_out
     );
@@ -194,7 +194,10 @@ async fn too_much_is_refused() {
     let scraped = scrape_as(&Registry::new(small).unwrap(), &registry.host(), "a", &Cache::none()).await.unwrap();
     assert_eq!((scraped.releases, scraped.left_out.len()), (0, 2));
     assert!(
-        scraped.left_out[0].why.to_string().contains("more than 10 bytes in all layers"),
+        scraped.left_out[0]
+            .why
+            .to_string()
+            .contains("more than 10 bytes in all layers of one image (the cap `layer_bytes`)"),
         "{}",
         scraped.left_out[0]
     );
@@ -209,6 +212,20 @@ async fn too_much_is_refused() {
     .await;
     let error = scrape(proxy.host(), "a", &Cache::none()).await.unwrap_err();
     assert_eq!(error.kind(), "too_large");
+
+    let usual = RegistryLimits::default;
+    for (limits, says) in [
+        (RegistryLimits { page_bytes: 5, ..usual() }, "larger than 5 bytes (the cap `page_bytes`)"),
+        (RegistryLimits { tags: 1, ..usual() }, "more than 1 tags in one repository (the cap `tags`)"),
+        (RegistryLimits { manifest_bytes: 5, ..usual() }, "larger than 5 bytes (the cap `manifest_bytes`)"),
+    ] {
+        let small = Registry::new(RegistryOptions { limits, ..quick() }).unwrap();
+        let why = match scrape_as(&small, &registry.host(), "a", &Cache::none()).await {
+            Ok(scraped) => scraped.left_out.first().map(ToString::to_string).unwrap_or_default(),
+            Err(error) => error.to_string(),
+        };
+        assert!(why.contains(says), "{why}");
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use crate::{at, patient, quick, refused};
 #[tokio::test]
 async fn every_fault_has_its_kind_and_says_where() {
     type Script = fn(&Asked) -> Answer;
-    let cases: [(Script, &str, FailureClass, &str); 16] = [
+    let cases: [(Script, &str, FailureClass, &str); 17] = [
         (|_| Answer::Stall, "timeout", FailureClass::Timeout, "no complete answer within 300ms"),
         (|_| Answer::Hang, "timeout", FailureClass::Timeout, "no complete answer within 300ms"),
         (|_| Answer::Endless, "too_large", FailureClass::Budget, "more than 100000 bytes; select fewer series"),
@@ -72,6 +72,18 @@ async fn every_fault_has_its_kind_and_says_where() {
             "partial_response",
             FailureClass::Partial,
             "may be partial: store 1 is gone; 2 too",
+        ),
+        // VictoriaMetrics marks an answer that some of its stores did not contribute to.
+        (
+            |_| {
+                say(
+                    200,
+                    "{\"status\":\"success\",\"isPartial\":true,\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"0\"]}}",
+                )
+            },
+            "partial_response",
+            FailureClass::Partial,
+            "may be partial: the answer is marked as partial",
         ),
     ];
     for (script, kind, class, words) in cases {

@@ -156,9 +156,9 @@ fn etcd(dir: &RunDir, program: PathBuf, client_port: u16, peer_port: u16) -> Lau
         format!("--initial-cluster=default={peer}").into(),
         // The data need not outlive the machine.
         "--unsafe-no-fsync".into(),
-        // A member without others elects itself at once, and not after a second.
-        "--heartbeat-interval=10".into(),
-        "--election-timeout=100".into(),
+        // A member without others elects itself soon, and not after a second.
+        "--heartbeat-interval=50".into(),
+        "--election-timeout=250".into(),
     ];
     let mut launch = launch(dir, "etcd", program, args, client_port);
     launch.probe = Probe::Http { port: client_port, path: "/health" };

@@ -1,6 +1,6 @@
 //! Events about an object, each recorded once.
 
-use clearway_core::{Event, EventType};
+use clearway_core::{Digest, Event, EventType};
 use std::collections::BTreeSet;
 
 use clearway_advice::evidence::{Failure as QueryFailure, FailureClass, Observation};
@@ -105,7 +105,8 @@ impl MetricsContact {
     }
 }
 
-/// Recently recorded events, for deduplication: reason, release and message, a line each.
+/// Recently recorded events, for deduplication: the reason, and the digest of release and message, a line each. Texts come
+/// from outside, and may be long.
 #[derive(Debug, Default)]
 pub(super) struct RecordedEvents(BTreeSet<String>);
 
@@ -121,8 +122,7 @@ impl RecordedEvents {
         Some(event)
     }
 
-    /// The event, unless it was recorded at any time before. Texts come from outside, so the oldest are given up when there
-    /// are very many.
+    /// The event, unless it was recorded at any time before. All are forgotten when there are very many.
     pub(super) fn if_never_recorded(&mut self, event: Event) -> Option<Event> {
         if self.0.len() > MAX_RECORDED {
             self.0.clear();
@@ -136,7 +136,8 @@ impl RecordedEvents {
     }
 
     fn key(Event { reason, message, release, .. }: &Event) -> String {
-        format!("{reason}\n{}\n{message}", release.as_deref().unwrap_or_default())
+        let about = format!("{}\n{message}", release.as_deref().unwrap_or_default());
+        format!("{reason}\n{}", Digest::sha256(about.as_bytes()))
     }
 }
 

@@ -53,9 +53,10 @@ impl Reconciler {
     /// Sets the questions of the rounds to those of the present answer of the update service.
     pub(super) fn set_questions(&mut self, now: Timestamp) {
         let rounds = &mut self.evidence.rounds;
-        let Some(knowledge) = self.upstream.knowledge.as_ref().filter(|_| self.settings.has_metrics) else {
+        let Some(knowledge) = &self.upstream.knowledge else { return rounds.suspend(now) };
+        if !self.settings.has_metrics {
             return rounds.set_queries([], now);
-        };
+        }
         let id = self.upstream.request.as_ref().map(|request| request.id.as_str());
         if let Some(id) = id.filter(|_| self.settings.shared_store) {
             let questions = knowledge.plan.questions_for(id);

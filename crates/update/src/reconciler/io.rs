@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use clearway_advice::evidence::{Failure, ObjectAnswer, ObjectQuestion, Observation, Record};
+use clearway_advice::Plan;
+use clearway_advice::evidence::{Failure, FailureClass, ObjectAnswer, ObjectQuestion, Observation, Record};
 use clearway_advice::rounds::Round;
 use clearway_core::{Digest, EntityTag, Event, Timestamp};
 use clearway_promql::eval;
@@ -17,8 +18,13 @@ use crate::upstream::{RetrievalError, UpstreamRequest};
 /// Something that happened.
 #[derive(Debug)]
 pub enum Input {
-    /// The state of an earlier process.
-    Cached(Box<CachedState>),
+    /// The state of an earlier process. The object is the next input; otherwise the state is not used.
+    Cached {
+        /// The state.
+        state: Box<CachedState>,
+        /// Bytes of memory that it may take ([`Knowledge::memory`]).
+        room: usize,
+    },
     /// What the CRD of the object keeps.
     Shape(Box<Shape>),
     /// The object as it is now.
@@ -58,6 +64,28 @@ pub struct ObjectRecords {
     pub at: Timestamp,
     /// By the text of the question.
     pub records: BTreeMap<String, Record<ObjectAnswer>>,
+}
+
+impl ObjectRecords {
+    /// Leaves out answers to questions that the plan does not have, and lets those fail that there is no memory for.
+    pub(super) fn limit(&mut self, plan: Option<&Plan>) {
+        let Some(plan) = plan else { return self.records.clear() };
+        let mut memory = plan.object_answer_memory();
+        self.records.retain(|question, _| memory.is_for(question));
+        for (question, record) in &mut self.records {
+            let Record::Answered(Observation { value, observed_at, source, reproduce, .. }) = record else { continue };
+            if !memory.take(question, value.memory()) {
+                let message =
+                    format!("The answers of objects take more than {} bytes of memory.", plan.object_answers_memory());
+                *record = Record::Failed(Failure {
+                    observed_at: Some(*observed_at),
+                    source: Some(std::mem::take(source)),
+                    reproduce: reproduce.take(),
+                    ..Failure::new(FailureClass::Budget, message)
+                });
+            }
+        }
+    }
 }
 
 /// What an update service said.

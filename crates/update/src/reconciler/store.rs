@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clearway_advice::Assessment;
 use clearway_core::{Event, EventType, Timestamp};
+use serde_json::Value;
 
 use super::{Effect, Reconciler};
 use crate::api::VersionObject;
@@ -71,7 +72,7 @@ impl Reconciler {
         writes.assessment = composed.assessment.take().map(Arc::new);
         (writes.composed_at, writes.composed) = (Some(now), true);
         if !self.shape.same(&composed.status, &subject.raw["status"]) {
-            let mut next = subject.raw.clone();
+            let mut next = Box::new(Value::clone(&subject.raw));
             next["status"] = composed.status;
             writes.storing = true;
             effects.push(Effect::Store(next));

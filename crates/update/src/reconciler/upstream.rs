@@ -26,8 +26,8 @@ pub(super) struct Upstream {
     pub(super) tried: bool,
     /// Since when an answer is being waited for.
     pub(super) asking: Option<Timestamp>,
-    /// The state of an earlier process, until it is known what is asked.
-    pub(super) cached_before: Option<CachedState>,
+    /// The state of an earlier process, until the input that follows it.
+    pub(super) cached_before: Option<CachedBefore>,
     validator: Option<EntityTag>,
     error: Option<RetrievalError>,
     /// When it is asked next; nothing means at once.
@@ -42,6 +42,13 @@ pub(super) struct Upstream {
     cached: Option<CachedMark>,
 }
 
+/// The state of an earlier process, and the bytes of memory that it may take.
+#[derive(Debug)]
+pub(super) struct CachedBefore {
+    pub(super) state: CachedState,
+    pub(super) room: usize,
+}
+
 /// When the next request is due: whole intervals after the last one. How long an answer was worked on depends on what
 /// objects contain, and the service must not learn that.
 fn next_request(asked: Timestamp, interval: Duration, now: Timestamp) -> Timestamp {
@@ -54,6 +61,12 @@ impl Upstream {
     /// When it is asked next.
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.next.filter(|_| self.asking.is_none())
+    }
+
+    /// Drops the state of an earlier process. It is not used, so it does no harm.
+    pub(super) fn discard_cached(&mut self, effects: &mut Vec<Effect>) {
+        let unused = self.cached_before.take();
+        effects.extend(unused.map(|cached| Effect::Assessed(cached.state.digest())));
     }
 
     /// Asks now, and assesses the answer even if it was set aside.
@@ -104,8 +117,7 @@ impl Reconciler {
             Ok(request) => request,
             Err(error) => {
                 self.forget(now, effects);
-                let unused = self.upstream.cached_before.take();
-                effects.extend(unused.map(|cached| Effect::Assessed(cached.digest())));
+                self.upstream.discard_cached(effects);
                 return self.upstream.begin(Err(error));
             }
         };
@@ -125,8 +137,9 @@ impl Reconciler {
 
     /// Continues with the state of an earlier process, if it is about the same request.
     fn restore_cached(&mut self, request: &UpstreamRequest, now: Timestamp, effects: &mut Vec<Effect>) {
-        let Some(cached) = self.upstream.cached_before.take() else { return };
-        let Some((knowledge, answers)) = cached.restore(request, &self.settings.advice) else {
+        let Some(CachedBefore { state: cached, room }) = self.upstream.cached_before.take() else { return };
+        let restored = cached.restore(request, &self.settings.advice);
+        let Some((knowledge, answers)) = restored.filter(|(knowledge, _)| knowledge.memory() <= room) else {
             // It is not used, so it does no harm.
             return effects.push(Effect::Assessed(cached.digest()));
         };
@@ -204,7 +217,9 @@ impl Reconciler {
         }
     }
 
-    fn learn(&mut self, knowledge: Knowledge, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn learn(&mut self, mut knowledge: Knowledge, now: Timestamp, effects: &mut Vec<Effect>) {
+        // They were logged, and there may be many.
+        knowledge.diagnostics = Vec::new();
         self.mark_replaced(Some(&knowledge.digest), effects);
         let before = self.upstream.knowledge.as_ref();
         let same = before.is_some_and(|known| known.digest == knowledge.digest);

@@ -99,6 +99,7 @@ impl CachedState {
         // What is kept is a part of the answer.
         knowledge.digest = self.digest();
         knowledge.findings.clone_from(&self.findings);
+        knowledge.diagnostics = Vec::new();
         let answers = stored_answers::read(&self.answers).unwrap_or_default();
         Some((knowledge, answers))
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use clearway_advice::{NotInGraph, Plan, Settings};
-use clearway_core::{Diagnostic, Digest, Limits, Timestamp, Version};
+use clearway_core::{Diagnostic, Digest, JsonSize, Limits, Timestamp, Version};
 use clearway_graph::{Graph, Node, wire};
 
 use crate::api::{ConditionalUpdateRisk, MULTI, Release};
@@ -18,6 +18,13 @@ const URL: &str = "url";
 const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
 /// The key of what a release runs on, where that is not one architecture.
 const ARCHITECTURE: &str = "release.openshift.io/architecture";
+
+/// What an object takes whatever its answer is.
+const BASE: usize = 256 << 10;
+/// Statuses of an object in memory: as it was read, in the form of JSON and as values, and one that is being stored.
+const STATUSES: usize = 3;
+/// What a release takes in a status beside its texts, with the conditions of its update.
+const RELEASE: usize = 4 << 10;
 
 /// An update, and what the service says of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,13 +48,14 @@ pub struct Knowledge {
     pub plan: Plan,
     /// The release that the cluster runs, as the service describes it.
     pub current: Release,
-    /// What was wrong with the answer, all of it.
+    /// What was wrong with the answer, all of it; nothing once it is kept.
     pub diagnostics: Vec<Diagnostic>,
     /// The same, as the status tells it.
     pub findings: GraphFindings,
     targets: Vec<Target>,
     /// The part of the answer that all of this follows from.
     answer: Arc<str>,
+    memory: usize,
 }
 
 /// Why an answer says nothing about a version.
@@ -72,17 +80,28 @@ impl Knowledge {
         let part = around(&graph, from).ok_or_else(|| NotInGraph { version: from.clone() })?;
         drop(graph);
         let plan = Plan::new(&part, from, settings)?;
+        let mut in_status = 0_usize;
         let mut targets: Vec<Target> = part
             .updates()
             .filter_map(|(edge, risks)| {
                 let node = part.node(edge.to)?;
-                let risks = risks.iter().map(|risk| ConditionalUpdateRisk::from(risk.as_ref())).collect();
-                Some(Target { version: node.version().clone(), release: release(node), risks })
+                let target = Target {
+                    version: node.version().clone(),
+                    release: release(node),
+                    risks: risks.iter().map(|risk| ConditionalUpdateRisk::from(risk.as_ref())).collect(),
+                };
+                let texts = risks.iter().map(|risk| JsonSize::of_text(risk.json().as_bytes()).memory);
+                in_status =
+                    texts.fold(in_status.saturating_add(release_memory(&target.release)), usize::saturating_add);
+                Some(target)
             })
             .collect();
         targets.sort_by(|one, other| one.version.cmp(&other.version));
         let place = part.nodes().iter().position(|node| node.version().precedence(from).is_eq());
         let current = place.and_then(|place| part.nodes().get(place)).map(|node| release(node)).unwrap_or_default();
+        let answer_part: Arc<str> = String::from_utf8_lossy(&wire::write(&part)).into();
+        let messages = plan.message_bytes().saturating_mul(STATUSES);
+        let parts = [BASE, plan.memory(), in_status.saturating_mul(STATUSES + 1), messages, answer_part.len()];
         Ok(Knowledge {
             at,
             digest: Digest::sha256(answer),
@@ -91,7 +110,8 @@ impl Knowledge {
             findings: GraphFindings::new(&read.diagnostics, from),
             diagnostics: read.diagnostics,
             targets,
-            answer: String::from_utf8_lossy(&wire::write(&part)).into(),
+            answer: answer_part,
+            memory: parts.into_iter().fold(0, usize::saturating_add),
         })
     }
 
@@ -106,10 +126,23 @@ impl Knowledge {
         Some(&self.current).filter(|current| is_multi && !current.image.is_empty())
     }
 
+    /// Bytes of memory that the operator needs for as long as it keeps this: for the answer, its rules, the evidence and
+    /// proofs of its risks, and the status. An estimate from above.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
     /// The part of the answer that this follows from: reading it again comes to the same.
     pub fn answer(&self) -> &Arc<str> {
         &self.answer
     }
+}
+
+/// Bytes of memory that a release takes in a status.
+fn release_memory(release: &Release) -> usize {
+    const TEXT: usize = 96;
+    let texts = [&release.version, &release.image].into_iter().chain(&release.url).chain(&release.channels);
+    texts.map(|text| text.len().saturating_add(TEXT)).fold(RELEASE, usize::saturating_add)
 }
 
 /// The part of a graph that starts at a version.

@@ -104,6 +104,14 @@ impl RetrievalError {
         RetrievalError { reason: reason!("RevisionSetAside"), message, passing: true, answered: true }
     }
 
+    /// The answer takes more memory than the object may keep.
+    pub fn of_memory(object: &str, bytes: usize, room: usize) -> Self {
+        let message = format!(
+            "Unable to retrieve available updates: the answer for {object} takes {bytes} bytes of memory, and the limit for it is {room} at present (the cap \"answer_memory\")"
+        );
+        RetrievalError { reason: reason!("ResponseInvalid"), message, passing: true, answered: true }
+    }
+
     /// The service answered, but not about this cluster's version.
     pub fn of_answer(error: &UnusableAnswer, ask: &UpstreamRequest) -> Self {
         let (reason, passing, why) = match error {

@@ -3,6 +3,7 @@
 mod advice;
 mod architecture;
 mod attempts;
+mod kept_memory;
 mod loosened;
 mod readers;
 mod readiness;

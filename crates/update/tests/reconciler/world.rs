@@ -47,6 +47,9 @@ pub(crate) struct World {
     /// How many statuses the store does not take.
     pub(crate) failures: usize,
     pub(crate) log: Vec<String>,
+    /// Every request to the update service, in order.
+    #[allow(dead_code, reason = "the tests of leaks read it")]
+    pub(crate) requests: Vec<UpstreamRequest>,
     pub(crate) kept: Option<CachedState>,
     /// The answers that were begun to be assessed and are not done.
     pub(crate) assessing: BTreeSet<Digest>,
@@ -61,6 +64,8 @@ pub(crate) struct World {
     /// What the stored statuses said of `Failing`, in order.
     pub(crate) stored_failing: Vec<String>,
     pub(crate) settings: Settings,
+    /// Bytes of memory that an answer may take.
+    pub(crate) room: usize,
     version: u64,
 }
 
@@ -120,6 +125,7 @@ impl World {
             conflicts: 0,
             failures: 0,
             log: Vec::new(),
+            requests: Vec::new(),
             kept: None,
             assessing: BTreeSet::new(),
             prepared: Ok(PreparedRelease {
@@ -134,6 +140,7 @@ impl World {
             events: Vec::new(),
             stored_failing: Vec::new(),
             settings,
+            room: usize::MAX,
             version: 1,
         }
     }
@@ -148,7 +155,7 @@ impl World {
     pub(crate) fn restart(&mut self) {
         self.reconciler = Reconciler::new(self.settings.clone());
         if let Some(kept) = self.kept.clone() {
-            self.input(Input::Cached(Box::new(kept)));
+            self.input(Input::Cached { state: Box::new(kept), room: self.room });
         }
         self.start();
     }
@@ -221,6 +228,7 @@ impl World {
         match effect {
             Effect::Fetch { ask, known, digest, again } => {
                 self.log.push(format!("fetch{}", if again { " again" } else { "" }));
+                self.requests.push(ask.clone());
                 let fetched = self.fetch(ask, known.as_ref());
                 // As the operator does before it reads an answer.
                 if let Some(Input::Fetched { outcome: Ok(UpstreamAnswer::Knowledge(knowledge, _)), .. }) = &fetched
@@ -347,9 +355,14 @@ impl World {
             Service::Answers if known.is_some_and(|known| known.as_str() == tag) => Ok(UpstreamAnswer::NotModified),
             Service::Answers => {
                 let knowledge = Knowledge::read(body.as_bytes(), &ask.version, self.now, &self.settings.advice);
-                knowledge
-                    .map(|knowledge| UpstreamAnswer::Knowledge(Box::new(knowledge), EntityTag::new(&tag)))
-                    .map_err(|error| RetrievalError::of_answer(&error, &ask))
+                let knowledge = knowledge.map_err(|error| RetrievalError::of_answer(&error, &ask));
+                let knowledge = knowledge.and_then(|knowledge| match knowledge.memory() {
+                    bytes if bytes > self.room => {
+                        Err(RetrievalError::of_memory("ClusterVersion version", bytes, self.room))
+                    }
+                    _ => Ok(knowledge),
+                });
+                knowledge.map(|knowledge| UpstreamAnswer::Knowledge(Box::new(knowledge), EntityTag::new(&tag)))
             }
         };
         Some(Input::Fetched { ask, outcome })

@@ -265,3 +265,36 @@ proptest! {
         prop_assert_eq!(kinds(|_, field| field == "kind"), kinds(|_, _| true));
     }
 }
+
+#[test]
+fn an_object_has_fewer_bytes_than_a_list_of_them() {
+    let limits = Limits { object_bytes: 40, ..Limits::default() };
+    let text = |name: &str| format!("{{a: {name}}}");
+    let (small, large) = (text("bbbbbbbbbb"), text(&"x".repeat(60)));
+    let read_with = |text: &str| {
+        let (mut objects, mut problems) = (0, Vec::new());
+        read(text.as_bytes(), "f", &limits, |event| match event {
+            ReadEvent::Object { .. } => objects += 1,
+            ReadEvent::Problem(problem) => problems.push(format!("{}: {}", problem.code, problem.message)),
+        });
+        (objects, problems)
+    };
+    // A list may have more bytes than its objects, wherever its kind stands.
+    let items = [small.as_str(); 10].join(", ");
+    for list in
+        [format!("[{items}]"), format!("{{items: [{items}], kind: List}}"), format!("{{kind: List, items: [{items}]}}")]
+    {
+        assert_eq!(read_with(&list), (10, Vec::new()), "{list}");
+    }
+    let refused = vec!["IN003: the object is larger than 40 bytes (the cap `object_bytes`)".to_owned()];
+    for (text, objects) in [
+        (large.clone(), 0),
+        (format!("[{small}, {large}, {small}]"), 1),
+        (format!("{{items: [{small}, {large}], kind: List}}"), 1),
+        (format!("{{items: [{small}], b: {large}}}"), 1),
+        (format!("{small}\n---\n{large}\n---\n{small}"), 2),
+        (format!("- {small}\n- a:\n    - {}\n", ["bbbb"; 12].join("\n    - ")), 1),
+    ] {
+        assert_eq!(read_with(&text), (objects, refused.clone()), "{text}");
+    }
+}

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use clearway_core::Address;
 use clearway_sources::kubernetes::Connection;
 use clearway_sources::prometheus::{ClientIdentity, Prometheus, PrometheusOptions};
 
@@ -35,7 +36,7 @@ impl ClusterConnection {
 pub(crate) struct PrometheusAccess {
     /// Prometheus URL: any Prometheus-compatible API (Thanos, Mimir, VictoriaMetrics)
     #[arg(long = "prometheus", id = "prometheus", value_name = "URL")]
-    pub(crate) url: Option<String>,
+    pub(crate) url: Option<Address>,
     /// File with the bearer token for Prometheus
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     pub(crate) token_file: Option<PathBuf>,
@@ -58,7 +59,7 @@ impl PrometheusAccess {
             identity: identity.map(|(certificate, key)| ClientIdentity { certificate, key }),
             ..PrometheusOptions::default()
         };
-        Ok(Some(Prometheus::new(url, &options)?))
+        Ok(Some(Prometheus::new(url.expose(), &options)?))
     }
 }
 

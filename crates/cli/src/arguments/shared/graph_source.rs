@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clearway_core::Arch;
+use clearway_sources::oci::Repository;
 
 use super::{CaFile, GraphName, RegistryAccess};
 
@@ -53,6 +54,22 @@ pub(crate) struct ServiceTrust {
     pub(crate) allow_redirects_to: Vec<String>,
 }
 
+/// Registries of releases that rules ask about. Publishers of graphs name registries as they like, so no other is contacted.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ReleaseHosts {
+    /// Fetch releases that rules of the graph ask about from this registry as well; repeatable [default: only from the
+    /// registries of the cluster's release, of the graph and of --registry]
+    #[arg(long, value_name = "HOST", value_parser = parse_registry_host)]
+    pub(crate) allow_releases_from: Vec<String>,
+}
+
+/// Reads the host of a registry, with a port if it has one.
+fn parse_registry_host(text: &str) -> Result<String, String> {
+    let repository = format!("{text}/path").parse::<Repository>().ok();
+    let host = repository.filter(|found| found.path() == "path").map(|found| found.host().to_owned());
+    host.ok_or_else(|| format!("`{text}` is not the host of a registry such as quay.io or localhost:5000"))
+}
+
 /// The channel that a command is about: as an argument, or with the option that other commands have.
 #[derive(Debug, Args)]
 pub(crate) struct ChannelArgument {
@@ -77,4 +94,25 @@ pub(crate) struct ArchOption {
     /// Architecture [default: amd64, or the one in the URL]
     #[arg(long, value_name = "ARCH", value_parser = Arch::from_person)]
     pub(crate) arch: Option<Arch>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_is_a_host_with_or_without_a_port() {
+        for (text, host) in [
+            ("quay.io", Some("quay.io")),
+            ("Registry.Example.com:5000", Some("registry.example.com:5000")),
+            ("localhost:5000", Some("localhost:5000")),
+            ("[::1]:5000", Some("[::1]:5000")),
+            ("quay.io/platform", None),
+            ("https://quay.io", None),
+            ("platform", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_registry_host(text).ok().as_deref(), host, "{text}");
+        }
+    }
 }

@@ -24,6 +24,8 @@ pub(crate) struct ClusterInfo {
     pub(crate) channel: Option<String>,
     pub(crate) arch: Option<Arch>,
     pub(crate) id: Option<String>,
+    /// The image of its release.
+    pub(crate) image: Option<String>,
 }
 
 /// A cluster and the kinds it serves.
@@ -90,6 +92,7 @@ fn read(object: &Value) -> Result<ClusterInfo> {
         // A cluster of one architecture does not say which; its nodes do, but there may be several kinds of them.
         arch: text("/status/desired/architecture").and_then(|arch| arch.to_ascii_lowercase().parse().ok()),
         id: text("/spec/clusterID").map(str::to_owned),
+        image: text("/status/desired/image").map(str::to_owned),
     })
 }
 
@@ -102,14 +105,15 @@ mod tests {
     fn a_cluster_version_says_where_the_next_update_starts() {
         let object = json!({
             "spec": {"channel": "stable-1.5", "clusterID": "7c9e6679"},
-            "status": {"desired": {"version": "1.4.2", "architecture": "Multi"}, "history": [{"version": "1.4.1"}]},
+            "status": {
+                "desired": {"version": "1.4.2", "architecture": "Multi", "image": "quay.io/platform@x"},
+                "history": [{"version": "1.4.1"}],
+            },
         });
         let about = read(&object).unwrap();
         let (id, arch) = (Some("7c9e6679".to_owned()), "multi".parse().ok());
-        assert_eq!(
-            about,
-            ClusterInfo { version: "1.4.2".parse().ok(), channel: Some("stable-1.5".to_owned()), arch, id }
-        );
+        let (channel, image) = (Some("stable-1.5".to_owned()), Some("quay.io/platform@x".to_owned()));
+        assert_eq!(about, ClusterInfo { version: "1.4.2".parse().ok(), channel, arch, id, image });
         assert_eq!(read(&json!({"spec": {"channel": ""}})).unwrap(), ClusterInfo::default());
         assert!(read(&json!({"status": {"desired": {"version": "new"}}})).is_err());
     }

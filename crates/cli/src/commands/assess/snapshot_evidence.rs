@@ -81,7 +81,7 @@ pub(crate) fn of(mut snapshot: Snapshot, shown: &str, name: String, shared_store
 impl SnapshotEvidence {
     pub(crate) fn about(&self) -> ClusterInfo {
         let ClusterFacts { id, version, arch, channel, .. } = self.snapshot.cluster.clone();
-        ClusterInfo { version, channel, arch, id }
+        ClusterInfo { version, channel, arch, id, image: None }
     }
 
     /// Which versions of products it says that the cluster runs.

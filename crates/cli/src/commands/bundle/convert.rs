@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use clearway_bundle::{
-    Bundle, BundleLimits, BundleReader, ConversionLoss, ConversionLossKind, Crd, ObjectConverter, to_yaml,
-};
+use clearway_bundle::{Bundle, BundleLimits, BundleReader, ConversionLoss, ConversionLossKind, Crd, ObjectConverter};
 use clearway_core::{Diagnostic, Limits, ObjectReference, Place, Severity, split_api_version};
 use clearway_sources::store::Store as _;
 use clearway_yaml::ReadEvent;
@@ -146,7 +144,7 @@ fn print(options: &BundleConvert, results: &[Value], reports: &[ObjectReport]) -
     match options.output {
         BundleConvertFormat::Yaml => {
             for object in results {
-                output::print_document(&to_yaml(object)?)?;
+                output::print_document(&format!("---\n{}", output::to_yaml(object)?))?;
             }
             for report in reports {
                 report.diagnostics().iter().for_each(output::print_diagnostic);
@@ -154,7 +152,7 @@ fn print(options: &BundleConvert, results: &[Value], reports: &[ObjectReport]) -
         }
         BundleConvertFormat::Json => {
             let data = json!({"objects": results, "reports": reports});
-            output::print_document(&(serde_json::to_string_pretty(&data)? + "\n"))?;
+            output::print_document(&(output::to_json(&data)? + "\n"))?;
         }
         BundleConvertFormat::Table => output::print_data(DataFormat::Table, &(), || table(reports))?,
         BundleConvertFormat::Wide => output::print_data(DataFormat::Wide, &(), || table(reports))?,

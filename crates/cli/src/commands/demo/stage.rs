@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use clearway_advice::rounds::RoundSettings;
 use clearway_core::{Arch, Version};
 use clearway_operator::apply_update::{self, Pace};
-use clearway_operator::driver::{CrashGuard, LatestReport, MemoryPermit, Tools};
+use clearway_operator::driver::{AnswerMemory, CrashGuard, LatestReport, MemoryPermit, Tools};
 use clearway_operator::embedded::{self, InitialState, SimulatedStep};
 use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::install::apply::{Adoption, uuid_v4};
@@ -221,6 +221,7 @@ fn tools(state: &StateDirectory) -> Result<Tools<StateDirectory>> {
         clock: clock::now,
         heartbeat: Heartbeat::default(),
         memory: MemoryPermit::default(),
+        answers: AnswerMemory::default(),
         guard: CrashGuard::new(&identity()),
     })
 }

@@ -1,6 +1,6 @@
 //! `clearway graph build`: the answers of an update service, as files or on standard output.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -35,13 +35,9 @@ pub(super) fn run(options: &GraphBuild) -> Result<Exit> {
         },
     };
     let answer = wire::write_within(&view.graph, &GraphLimits::default())?;
+    // The bytes that a service answers with, unless something in them could drive a terminal: then an escape of JSON.
     let mut stdout = std::io::stdout();
-    if stdout.is_terminal() {
-        stdout.write_all(escape_json(&String::from_utf8_lossy(&answer)).as_bytes())?;
-    } else {
-        // For a file or a pipe it has the bytes that a service answers with.
-        stdout.write_all(&answer)?;
-    }
+    stdout.write_all(escape_json(&String::from_utf8_lossy(&answer)).as_bytes())?;
     stdout.write_all(b"\n")?;
     Ok(Exit::Yes)
 }

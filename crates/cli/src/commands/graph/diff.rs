@@ -8,7 +8,7 @@ use clearway_core::Arch;
 use clearway_graph::diff::{Diff, FileChangeKind, UpdateChangeKind};
 use clearway_graph::{Graph, Inputs, Revision, diff};
 use clearway_sources::service::Service;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::source::{self, GraphInput, ServiceAnswer, registry};
 use crate::arguments::{GraphDiff, GraphName};
@@ -36,12 +36,19 @@ pub(super) fn run(options: &GraphDiff) -> Result<Exit> {
         }
     };
     let diffs: Vec<(String, Diff)> = compared.into_iter().filter(|(_, diff)| !diff.is_empty()).collect();
-    let data: Vec<Value> = diffs.iter().map(|(channel, diff)| json!({"channel": channel, "diff": diff})).collect();
-    output::print_data(options.output.format, &data, || {
+    let data = diffs.iter().map(|(channel, diff)| ChannelDiff { channel, diff });
+    output::print_data(options.output.format, &data.collect::<Vec<_>>(), || {
         diffs.iter().map(|(channel, diff)| described(channel, diff)).collect::<Vec<_>>().join("\n")
     })?;
     output::print_note!("{} channels differ", diffs.len());
     Ok(if diffs.is_empty() { Exit::Yes } else { Exit::No })
+}
+
+/// What differs in a channel.
+#[derive(Serialize)]
+struct ChannelDiff<'d> {
+    channel: &'d str,
+    diff: &'d Diff,
 }
 
 /// One side of the comparison.
@@ -143,8 +150,28 @@ fn of_files(before: &Revision, after: &Revision, channels: &[String], arch: &Arc
         bail!("channel `{unknown}` not found in either graph");
     }
     names.retain(|name| channels.is_empty() || channels.contains(name));
-    Ok(names.into_iter().map(|name| (name.clone(), before.diff(after, name, arch))).collect())
+    let (mut diffs, mut lines) = (Vec::new(), 0_usize);
+    for name in names {
+        for revision in [before, after] {
+            if let Some(above) = revision.graph(name, arch).above(revision.caps()) {
+                bail!("the channel `{name}` on {arch} has {above}");
+            }
+        }
+        let diff = before.diff(after, name, arch);
+        lines = lines.saturating_add(diff.updates.len());
+        if lines > MOST_LINES {
+            bail!("the channels differ in more than {MOST_LINES} lines; pass --channel to compare some of them");
+        }
+        diffs.push((name.clone(), diff));
+    }
+    Ok(diffs)
 }
+
+/// Lines about updates of all channels that are compared in one run. All of them are in memory.
+const MOST_LINES: usize = 200_000;
+
+/// Files that are named for one line.
+const SHOWN_FILES: usize = 20;
 
 fn described(channel: &str, diff: &Diff) -> String {
     let mut lines = vec![channel.to_owned()];
@@ -159,7 +186,7 @@ fn described(channel: &str, diff: &Diff) -> String {
         line(format!("release {} changed: payload or metadata", change.version));
     }
     for update in &diff.updates {
-        let risks = update.risks.join(", ");
+        let risks = super::names_of_risks(update.risks.iter().map(String::as_str));
         let unless = if risks.is_empty() { String::new() } else { format!(" unless {risks} applies") };
         let what = match update.what {
             UpdateChangeKind::Gained => format!("offered now{unless}"),
@@ -171,13 +198,16 @@ fn described(channel: &str, diff: &Diff) -> String {
             UpdateChangeKind::RisksLost => format!("no longer has {risks}"),
         };
         line(format!("{update}: {what}"));
-        for file in &update.files {
+        for file in update.files.iter().take(SHOWN_FILES) {
             let now = match file.now {
                 FileChangeKind::Gained => "now refers to it",
                 FileChangeKind::Lost => "no longer refers to it",
                 FileChangeKind::Changed => "changed",
             };
             line(format!("  because {} {now}", file.file));
+        }
+        if let Some(more @ 1..) = update.files.len().checked_sub(SHOWN_FILES) {
+            line(format!("  because of {more} more files; -o json has all of them"));
         }
     }
     for risk in &diff.risks.changed {

@@ -39,8 +39,8 @@ pub(super) fn run(options: &GraphPaths) -> Result<Exit> {
 
 fn described(name: &str, path: &Path) -> String {
     let hops = path.hops.iter().map(|hop| {
-        let risks: Vec<&str> = hop.risks.iter().map(|risk| risk.name()).collect();
-        let unless = if risks.is_empty() { String::new() } else { format!("  unless {} applies", risks.join(", ")) };
+        let names = super::names_of_risks(hop.risks.iter().map(|risk| risk.name()));
+        let unless = if names.is_empty() { String::new() } else { format!("  unless {names} applies") };
         format!("  {} to {}{unless}\n", hop.from, hop.to)
     });
     let count = path.hops.len();

@@ -102,9 +102,15 @@ fn suite_files(path: &str) -> Result<Vec<PathBuf>> {
             let mut found = Vec::new();
             for entry in fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))? {
                 let entry = entry?;
-                if entry.file_type()?.is_file() && is_yaml(&entry.path()) {
-                    found.push(entry.path());
+                let (path, kind) = (entry.path(), entry.file_type()?);
+                if kind.is_dir() || !is_yaml(&path) {
+                    continue;
                 }
+                // It may stand for a suite, and without it all of them would pass.
+                if !kind.is_file() {
+                    bail!("cannot read {}: it is not a regular file; name the file itself", path.display());
+                }
+                found.push(path);
             }
             found.sort();
             Ok(found)
@@ -129,4 +135,26 @@ fn junit_cases(suite: &SuiteResult) -> Vec<junit::Case> {
         }
     }
     cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_stand_for_a_suite_is_not_passed_over() {
+        let place = tempfile::tempdir().unwrap();
+        let listed = || suite_files(&place.path().display().to_string());
+        fs::write(place.path().join("a.yaml"), "").unwrap();
+        fs::create_dir(place.path().join("b.yaml")).unwrap();
+        std::os::unix::fs::symlink("nowhere", place.path().join("notes")).unwrap();
+        assert_eq!(listed().unwrap(), [place.path().join("a.yaml")]);
+        for target in ["a.yaml", "/dev/zero", "gone"] {
+            let odd = place.path().join("odd.yaml");
+            std::os::unix::fs::symlink(target, &odd).unwrap();
+            let error = listed().unwrap_err().to_string();
+            assert!(error.contains("odd.yaml: it is not a regular file"), "{error}");
+            fs::remove_file(odd).unwrap();
+        }
+    }
 }

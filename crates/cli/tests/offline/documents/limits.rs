@@ -3,14 +3,20 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use clearway_advice::{EXPRESSION_CAPS, EvaluationBudget};
+use clearway_advice::evidence::MAX_SERIES;
+use clearway_advice::{EXPRESSION_CAPS, EvaluationBudget, RULE_MEMORY};
 use clearway_core::limits::Cap;
 use clearway_core::{GraphLimits, RegistryLimits};
+use clearway_operator::driver::{COMPONENT_ANSWER_BYTES, COMPONENT_ANSWERS};
+use clearway_operator::release_violations::{COMMAND_ROUND_BYTES, ROUND_BYTES};
 use clearway_promql::{Fence, Limits};
 use clearway_sources::collector::ObjectLimits;
 use clearway_sources::file_caps::{ARCHIVE_CAPS, GRAPH_DATA_CAPS};
 use clearway_sources::kubernetes::{PAGE_BYTES, PAGE_MEMORY};
+use clearway_sources::prometheus::CollectLimits;
+use clearway_sources::snapshot::{COLLECTED_BYTES, COLLECTED_MEMORY};
 use clearway_update::status::shape::STATUS_CAPS;
+use clearway_update::upstream::BudgetLimits;
 
 /// A number with its thousands apart.
 fn number(value: u64) -> String {
@@ -99,6 +105,64 @@ fn objects() -> String {
     out
 }
 
+/// What is read of a cluster at most, by whom.
+fn evidence() -> String {
+    let (objects, series, budget) =
+        (ObjectLimits::default(), CollectLimits::default(), EvaluationBudget::default().samples);
+    let number = |value: usize| number(value as u64);
+    let count = number(objects.count);
+    let bytes = number(objects.bytes);
+    let mut out = "| what is counted | operator | `assess` | `snapshot collect` |\n|---|--:|--:|--:|\n".to_owned();
+    for (what, operator, assess, snapshot) in [
+        ("Objects of one kind", count.clone(), count.clone(), count),
+        ("Bytes of the objects of one kind", bytes.clone(), bytes, "–".to_owned()),
+        ("Bytes of the objects of all kinds", "–".to_owned(), "–".to_owned(), number(COLLECTED_BYTES)),
+        (
+            "Bytes of memory of the objects that are in memory at one time",
+            number(PAGE_MEMORY),
+            number(PAGE_MEMORY),
+            number(COLLECTED_MEMORY),
+        ),
+        ("Series of all queries", "–".to_owned(), "–".to_owned(), number(series.series)),
+        (
+            "Samples of all queries",
+            self::number(budget.assessment),
+            self::number(budget.assessment),
+            number(series.samples),
+        ),
+        (
+            "Bytes of the files of all releases that rules ask about",
+            self::number(ROUND_BYTES),
+            self::number(COMMAND_ROUND_BYTES),
+            self::number(COMMAND_ROUND_BYTES),
+        ),
+    ] {
+        let _ = writeln!(out, "| {what} | {operator} | {assess} | {snapshot} |");
+    }
+    out
+}
+
+/// What the operator keeps of update services, over all of its objects.
+fn kept() -> String {
+    let budget = BudgetLimits::default();
+    let mut out = "| what is counted | cap |\n|---|--:|\n".to_owned();
+    for (what, most) in [
+        ("`answer_memory` of the ClusterVersion, which no other object uses", budget.cluster_version),
+        ("`answer_memory` that is always there for a ComponentVersion: its share", budget.share),
+        ("ComponentVersions that have a share", budget.shares),
+        ("`answer_memory` for ComponentVersions above their shares, and for those without one: the pool", budget.pool),
+        ("The most of the pool for one ComponentVersion", budget.most_of_pool),
+        ("All of that", budget.total()),
+        ("`rule_memory`: bytes of memory for the rules of one answer", RULE_MEMORY),
+        ("Bytes of one answer for a ComponentVersion", usize::try_from(COMPONENT_ANSWER_BYTES).unwrap()),
+        ("Answers for ComponentVersions that are asked for and parsed at one time", COMPONENT_ANSWERS),
+        ("Series of the result of a query that are counted", MAX_SERIES),
+    ] {
+        let _ = writeln!(out, "| {what} | {} |", number(most as u64));
+    }
+    out
+}
+
 /// The bounds that hold for every document, whatever it is about.
 fn documents() -> String {
     let limits = clearway_core::Limits::default();
@@ -106,6 +170,7 @@ fn documents() -> String {
     for (what, most) in [
         ("Bytes of one file or stream", limits.file_bytes),
         ("Bytes of one document of a stream", limits.document_bytes as u64),
+        ("Bytes of one object: a document, or an item of a list", limits.object_bytes as u64),
         ("Levels of nesting in one document", limits.depth as u64),
         ("Values in one object, after YAML aliases were followed", limits.nodes as u64),
     ] {
@@ -140,7 +205,9 @@ fn the_documented_caps_are_those_of_the_code() {
             ("registry", table(RegistryLimits::CAPS)),
             ("queries", table(&queries())),
             ("objects", objects()),
+            ("evidence", evidence()),
             ("documents", documents()),
+            ("kept", kept()),
         ],
     );
     for cap in queries() {

@@ -210,7 +210,8 @@ async fn a_rule_that_takes_all_memory_ends_its_child_only() {
     load(&evaluators, "Hungry", &hungry()).await;
     load(&evaluators, "Named", NAMED).await;
     let found = messages(&evaluators, "web").await;
-    let want = "template hungry could not be evaluated: it needed more than 256 MiB of memory";
+    let want = "template hungry could not be evaluated: it needed more than 256 MiB of memory; simplify its \
+                rules, or raise --evaluator-memory";
     assert_eq!(found, [("hungry".to_owned(), want.to_owned()), ("named".to_owned(), "no web".to_owned())]);
     // The first end named no template; the second time each template was named before it was evaluated.
     assert_eq!(evaluators.ended(), 2);

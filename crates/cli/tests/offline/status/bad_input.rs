@@ -147,7 +147,10 @@ fn a_file_over_the_size_limit() {
     let answer = place.run_with(&big, &["status", "lint", "--max-file-size", "500", "-o", "json", "-f", "-"]);
     assert_eq!((answer.places(), answer.code), (vec!["SC002 -:6:27".to_owned(), "IN003 -:8:1".to_owned()], 3));
     let shown = place.run(&["status", "lint", "--max-file-size", "500", "-f", "big.yaml"]);
-    assert!(shown.out.contains("the file is larger than 500 bytes") && shown.out.contains("raise --max-file-size"));
+    assert!(
+        shown.out.contains("the file is larger than 500 bytes (the cap `file_bytes`)")
+            && shown.out.contains("raise --max-file-size")
+    );
 }
 
 #[test]

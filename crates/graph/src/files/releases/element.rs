@@ -13,6 +13,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, IgnoredA
 use crate::codes;
 use crate::files::findings::Findings;
 use crate::files::record::{Record, shortened};
+use crate::model::edges::is_consumed;
 
 const KEYS: &[&str] = &["kind", "version", "arch", "payload", "previous", "next", "metadata"];
 
@@ -213,7 +214,9 @@ pub(super) fn located<'a>(record: Record<'a>, findings: &mut Findings<'_>) -> Re
     if !root.is_mapping() {
         return Err(bad(root, format!("{} instead of a release", root.describe())));
     }
-    record.check_keys(KEYS, findings);
+    if let Some(key) = record.check_keys(KEYS, findings).first() {
+        return Err(bad(root, format!("`{key}` of a release is set twice")));
+    }
     let text = |key: &str| match root.get(key).map(|node| (node, node.as_text())) {
         Some((_, Some(text))) => Ok(Some(Text(Cow::Borrowed(text)))),
         None => Ok(None),
@@ -248,8 +251,16 @@ pub(super) fn located<'a>(record: Record<'a>, findings: &mut Findings<'_>) -> Re
     let (previous, next) = (list("previous"), list("next"));
     let (mut metadata, mut too_many_keys) = (Vec::new(), false);
     let most = findings.caps().metadata_keys;
+    if let Some(node) = root.get("metadata").filter(|node| !node.is_mapping() && !node.is_null()) {
+        return Err(bad(node, format!("`metadata` of release {} is {}, not an object", name(), node.describe())));
+    }
     for (key, value) in root.get("metadata").into_iter().flat_map(Node::fields) {
         match value.as_text() {
+            // It may remove edges, and without it they would be offered.
+            None if is_consumed(key.raw()) => {
+                let why = format!("`{}` of release {} is {}, not a string", key.raw(), name(), value.describe());
+                return Err(bad(value, why));
+            }
             Some(text) if metadata.len() < most => {
                 metadata.push((Text(Cow::Borrowed(key.raw())), Text(Cow::Borrowed(text))));
             }

@@ -6,6 +6,7 @@
 //! there are more lines, and each of them is as true.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use clearway_core::Version;
 
@@ -61,8 +62,11 @@ impl<'v> Cells<'v> {
             (what, release, named(*risks)).cmp(&(other, cause, named(*others)))
         });
         let mut lines = Vec::new();
+        let mut shared: HashMap<u32, Arc<[String]>> = HashMap::new();
         for ((what, release, risks), mut updates) in happened {
             updates.sort_unstable();
+            let shared =
+                shared.entry(risks).or_insert_with(|| named(risks).iter().map(|name| (*name).to_owned()).collect());
             for block in self.blocks(&updates) {
                 let from =
                     self.spans(&block.sources.iter().collect::<Vec<_>>(), |_, place| block.reached.contains(place));
@@ -75,7 +79,7 @@ impl<'v> Cells<'v> {
                 let line = Line {
                     what,
                     release: release.and_then(|place| self.versions.get(place as usize)).map(|found| (*found).clone()),
-                    risks: named(risks).iter().map(|name| (*name).to_owned()).collect(),
+                    risks: Arc::clone(shared),
                     from: self.shown(&from),
                     to: self.shown(&to),
                     updates: block.updates.len(),

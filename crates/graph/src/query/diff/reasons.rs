@@ -4,6 +4,7 @@
 //! went, that is the file of the channel that lists it, or the file that has the release itself.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use clearway_core::{Arch, Digest, Version};
 
@@ -18,6 +19,7 @@ impl Revision {
         let (old, new) = (self.graph(channel, arch), after.graph(channel, arch));
         let (mut found, updates) = with_updates(&old, &new);
         let (mut before, mut after) = (Side::new(self, channel, arch), Side::new(after, channel, arch));
+        let mut paths: HashMap<&str, Arc<str>> = HashMap::new();
         for (line, updates) in found.updates.iter_mut().zip(updates) {
             let mut files = Files::default();
             for (from, to) in updates {
@@ -28,7 +30,7 @@ impl Revision {
                 }
                 files.compare(&before.said(from, to), &after.said(from, to));
             }
-            line.files = files.list();
+            line.files = files.list(&mut paths);
         }
         found
     }
@@ -116,12 +118,13 @@ impl<'r> Files<'r> {
         }
     }
 
-    fn list(self) -> Vec<FileChange> {
+    fn list(self, paths: &mut HashMap<&'r str, Arc<str>>) -> Vec<FileChange> {
         let now = |flags| match flags {
             (true, true) => FileChangeKind::Changed,
             (true, false) => FileChangeKind::Lost,
             _ => FileChangeKind::Gained,
         };
-        self.0.into_iter().map(|(file, flags)| FileChange { file: file.to_owned(), now: now(flags) }).collect()
+        let mut shared = |file: &'r str| Arc::clone(paths.entry(file).or_insert_with(|| file.into()));
+        self.0.into_iter().map(|(file, flags)| FileChange { file: shared(file), now: now(flags) }).collect()
     }
 }

@@ -6,10 +6,8 @@
 //! targets and not with updates, and nothing has to be untangled.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::view::{DrawnUpdate, Kind, View, drawn_names, names};
-use crate::model::risk::Risk;
+use super::view::{DrawnUpdate, Kind, View, drawn_names};
 
 pub(super) const ROW: i64 = 18;
 pub(super) const BOX: i64 = 15;
@@ -185,13 +183,13 @@ pub(super) fn lay_out(view: &View<'_>) -> Layout {
 }
 
 /// The trunks: by column, kind, target and risks.
-fn drafts<'v, 'g>(view: &'v View<'g>, rows: &BTreeMap<u32, (usize, usize)>, sets: &mut Sets<'g>) -> Vec<Draft<'v, 'g>> {
-    let mut trunks: BTreeMap<(usize, Kind, u32, Vec<&str>), Draft<'v, 'g>> = BTreeMap::new();
+fn drafts<'v, 'g>(view: &'v View<'g>, rows: &BTreeMap<u32, (usize, usize)>, sets: &mut Sets) -> Vec<Draft<'v, 'g>> {
+    let mut trunks: BTreeMap<(usize, Kind, u32, u32), Draft<'v, 'g>> = BTreeMap::new();
     for update in &view.updates {
         let (Some((column, _)), Some((target_column, _))) = (rows.get(&update.from), rows.get(&update.to)) else {
             continue;
         };
-        let draft = trunks.entry((*column, update.kind, update.to, names(update.risks))).or_insert_with(|| Draft {
+        let draft = trunks.entry((*column, update.kind, update.to, update.set)).or_insert_with(|| Draft {
             column: *column,
             target_column: *target_column,
             first: update,
@@ -202,25 +200,27 @@ fn drafts<'v, 'g>(view: &'v View<'g>, rows: &BTreeMap<u32, (usize, usize)>, sets
         draft.sources.push(update.from);
     }
     let mut drafts: Vec<_> = trunks.into_values().collect();
+    let trunks = drafts.len();
     for draft in drafts.iter_mut().filter(|draft| draft.first.kind == Kind::Conditional) {
-        draft.set = Some(sets.number(draft.first.risks, draft.sources.len()));
+        draft.set = Some(sets.number(draft.first, draft.sources.len(), trunks));
     }
     drafts
 }
 
 /// Sets of risks by number.
 #[derive(Default)]
-struct Sets<'g> {
-    numbers: BTreeMap<Vec<&'g str>, usize>,
+struct Sets {
+    numbers: BTreeMap<u32, usize>,
     list: Vec<(Vec<String>, usize)>,
 }
 
-impl<'g> Sets<'g> {
-    fn number(&mut self, risks: &'g [Arc<Risk>], updates: usize) -> usize {
-        let number = *self.numbers.entry(names(risks)).or_insert(self.list.len() + 1);
+impl Sets {
+    /// The number of the set of an update that stands for so many, where each of so many trunks has the names of its own.
+    fn number(&mut self, update: &DrawnUpdate<'_>, updates: usize, trunks: usize) -> usize {
+        let number = *self.numbers.entry(update.set).or_insert(self.list.len() + 1);
         match self.list.get_mut(number - 1) {
             Some((_, count)) => *count += updates,
-            None => self.list.push((drawn_names(risks), updates)),
+            None => self.list.push((drawn_names(update.risks, trunks), updates)),
         }
         number
     }

@@ -1,22 +1,25 @@
 //! The drawing in Mermaid's language.
 
-use super::line;
+use clearway_core::terminal_text;
+
+use super::Drawing;
 use super::view::{Kind, View, drawn_names};
 
 /// Draws a Mermaid flowchart.
-pub(super) fn draw(view: &View<'_>) -> String {
-    let mut out = String::from("---\ntitle: ");
-    crate::model::risk::push_text(&mut out, view.title);
-    out.push_str("\n---\n");
-    line(&mut out, format_args!("%% {}", view.summary()));
+pub(super) fn draw(view: &View<'_>) -> Drawing {
+    let mut out = Drawing::with_capacity(0);
+    let mut title = String::new();
+    crate::model::risk::push_text(&mut title, &terminal_text::escape(view.title));
+    out.line(format_args!("---\ntitle: {title}\n---"));
+    out.line(format_args!("%% {}", view.summary()));
     out.push_str("flowchart LR\n");
     let minors = view.runs();
     for (at, (name, runs)) in minors.iter().enumerate() {
-        line(&mut out, format_args!("  subgraph m{at}[{}]", quoted(name)));
+        out.line(format_args!("  subgraph m{at}[{}]", quoted(name)));
         for run in runs {
             let Some(first) = run.nodes.first() else { continue };
             let class = if view.focus.contains(first) { ":::focus" } else { "" };
-            line(&mut out, format_args!("    n{first}[{}]{class}", quoted(&view.run_name(run))));
+            out.line(format_args!("    n{first}[{}]{class}", quoted(&view.run_name(run))));
         }
         out.push_str("  end\n");
     }
@@ -25,12 +28,12 @@ pub(super) fn draw(view: &View<'_>) -> String {
         for update in &run.updates {
             let to = update.to;
             match update.kind {
-                Kind::Plain => line(&mut out, format_args!("  n{from} --> n{to}")),
+                Kind::Plain => out.line(format_args!("  n{from} --> n{to}")),
                 Kind::Conditional => {
-                    let label = quoted(&drawn_names(update.risks).join("\n"));
-                    line(&mut out, format_args!("  n{from} -.->|{label}| n{to}"));
+                    let label = quoted(&drawn_names(update.risks, view.updates.len()).join("\n"));
+                    out.line(format_args!("  n{from} -.->|{label}| n{to}"));
                 }
-                Kind::Removed => line(&mut out, format_args!("  n{from} --x|\"removed\"| n{to}")),
+                Kind::Removed => out.line(format_args!("  n{from} --x|\"removed\"| n{to}")),
             }
         }
     }
@@ -39,9 +42,9 @@ pub(super) fn draw(view: &View<'_>) -> String {
 }
 
 /// A text in quotes; what Mermaid or HTML would understand is written as Mermaid's entities.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
-    for c in text.chars() {
+    for c in terminal_text::escape(text).chars() {
         match c {
             '"' => out.push_str("#quot;"),
             '#' => out.push_str("#35;"),

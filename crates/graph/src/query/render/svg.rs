@@ -1,12 +1,10 @@
 //! The drawing as a picture.
 
-use std::fmt::Write as _;
-
 use clearway_core::terminal_text;
 
-use super::PageDrawing;
 use super::layout::{BOX, Layout, ROW, Trunk, lay_out};
 use super::view::{Kind, View};
+use super::{Drawing, PageDrawing};
 
 /// The style of drawings. Colours twice, because not every viewer knows variables; the second ones where the reader prefers dark.
 pub const STYLE: &str = "\
@@ -26,18 +24,18 @@ text{font:11px sans-serif;fill:#1f2937}.v{font:11px ui-monospace,Menlo,Consolas,
 .x .l,.x .d{stroke:#f87171}.p .a{fill:#60a5fa}.c .a{fill:#f59e0b}.x .a{fill:#f87171}}";
 
 /// Draws a picture.
-pub(super) fn draw(view: &View<'_>) -> String {
+pub(super) fn draw(view: &View<'_>) -> Drawing {
     draw_with(view, None)
 }
 
 /// Draws an element of a page.
-pub(super) fn draw_for_page(view: &View<'_>, page: PageDrawing<'_>) -> String {
+pub(super) fn draw_for_page(view: &View<'_>, page: PageDrawing<'_>) -> Drawing {
     draw_with(view, Some(page))
 }
 
-fn draw_with(view: &View<'_>, page: Option<PageDrawing<'_>>) -> String {
+fn draw_with(view: &View<'_>, page: Option<PageDrawing<'_>>) -> Drawing {
     let layout = lay_out(view);
-    let mut out = String::with_capacity(4096 + view.nodes.len() * 320 + view.updates.len() * 24);
+    let mut out = Drawing::with_capacity(4096 + view.nodes.len() * 320 + view.updates.len() * 24);
     head(&mut out, view, &layout, page);
     for column in &layout.columns {
         let (x, width, height) = (column.x - 8, column.width + 16, column.bottom - 90);
@@ -111,7 +109,7 @@ fn draw_with(view: &View<'_>, page: Option<PageDrawing<'_>>) -> String {
     out
 }
 
-fn head(out: &mut String, view: &View<'_>, layout: &Layout, page: Option<PageDrawing<'_>>) {
+fn head(out: &mut Drawing, view: &View<'_>, layout: &Layout, page: Option<PageDrawing<'_>>) {
     let (width, height) = (layout.width, layout.height);
     let zoomed = |length: i64| length.saturating_mul(page.map_or(100, |page| i64::from(page.zoom))) / 100;
     // What is inside an image is not read aloud, and links have to be.
@@ -157,7 +155,7 @@ fn head(out: &mut String, view: &View<'_>, layout: &Layout, page: Option<PageDra
     );
 }
 
-fn draw_trunk(out: &mut String, view: &View<'_>, layout: &Layout, trunk: &Trunk, on_page: bool) {
+fn draw_trunk(out: &mut Drawing, view: &View<'_>, layout: &Layout, trunk: &Trunk, on_page: bool) {
     let narrow = if trunk.narrow { " w" } else { "" };
     let ends = if on_page {
         let sources: Vec<_> = trunk.sources.iter().map(|place| view.version(*place).to_string()).collect();
@@ -208,26 +206,25 @@ fn class(kind: Kind) -> char {
     }
 }
 
-fn arrow(out: &mut String, x: i64, y: i64, to_right: bool) {
+fn arrow(out: &mut Drawing, x: i64, y: i64, to_right: bool) {
     let back = if to_right { -6 } else { 6 };
     put(out, format_args!("<path class=\"a\" d=\"M{x} {y}l{back} -3v6z\"/>"));
 }
 
 /// Full dots, or rings for what is not simply open.
-fn dots(out: &mut String, kind: Kind, marks: &str) {
+fn dots(out: &mut Drawing, kind: Kind, marks: &str) {
     put(out, format_args!("<path class=\"d\" d=\"{marks}\"/>"));
     if kind != Kind::Plain {
         put(out, format_args!("<path class=\"o\" d=\"{marks}\"/>"));
     }
 }
 
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing into a text cannot fail.
-    let _ = writeln!(out, "{text}");
+fn put(out: &mut Drawing, text: std::fmt::Arguments<'_>) {
+    out.line(text);
 }
 
 /// A text for XML; what could deceive a reader is shown as an escape, and characters that XML cannot hold are left out.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in terminal_text::escape(text).chars() {
         match c {

@@ -1,11 +1,12 @@
 //! Which versions and updates are drawn, whatever the language.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use clearway_core::Version;
+use clearway_core::terminal_text::is_unsafe;
 
-use super::{NotInGraph, Options, RenderDetail};
+use super::{Options, RenderDetail, RenderError};
 use crate::model::graph::Graph;
 use crate::model::risk::Risk;
 use crate::model::versions::id;
@@ -37,6 +38,9 @@ pub(super) struct DrawnUpdate<'g> {
     pub(super) to: u32,
     pub(super) kind: Kind,
     pub(super) risks: &'g [Arc<Risk>],
+    /// What tells sets of risks apart by their names, in the order of the names; 0 for none. Many updates may have many risks, so
+    /// nothing keeps the names themselves for each of them.
+    pub(super) set: u32,
 }
 
 /// How freely an update is offered.
@@ -61,17 +65,21 @@ pub(super) struct Run<'v, 'g> {
 }
 
 impl<'g> View<'g> {
-    pub(super) fn new(graph: &'g Graph, options: &'g Options) -> Result<Self, NotInGraph> {
+    pub(super) fn new(graph: &'g Graph, options: &'g Options) -> Result<Self, RenderError> {
         let find = |version: &Option<Version>| match version {
-            Some(version) => place(graph, version).map(Some).ok_or_else(|| NotInGraph { version: version.clone() }),
+            Some(version) => {
+                place(graph, version).map(Some).ok_or_else(|| RenderError::NotInGraph { version: version.clone() })
+            }
             None => Ok(None),
         };
         let (from, to) = (find(&options.from)?, find(&options.to)?);
         let mut counts = vec![Counts::default(); graph.nodes().len()];
         let mut all: Vec<DrawnUpdate<'g>> = Vec::new();
+        let sets = numbered_sets(graph);
         for (edge, risks) in graph.updates() {
             let kind = if risks.is_empty() { Kind::Plain } else { Kind::Conditional };
-            all.push(DrawnUpdate { from: edge.from, to: edge.to, kind, risks });
+            let set = sets.get(&risks.as_ptr()).copied().unwrap_or(0);
+            all.push(DrawnUpdate { from: edge.from, to: edge.to, kind, risks, set });
             let add = |counts: &mut (usize, usize)| match kind {
                 Kind::Plain => counts.0 += 1,
                 _ => counts.1 += 1,
@@ -81,7 +89,7 @@ impl<'g> View<'g> {
         }
         for (from, to) in &options.removed {
             if let (Some(from), Some(to)) = (place(graph, from), place(graph, to)) {
-                all.push(DrawnUpdate { from, to, kind: Kind::Removed, risks: &[] });
+                all.push(DrawnUpdate { from, to, kind: Kind::Removed, risks: &[], set: 0 });
             }
         }
         all.sort_by_key(|update| (update.from, update.to, update.kind));
@@ -162,7 +170,7 @@ impl<'g> View<'g> {
         }
         let alike = |one: &[&DrawnUpdate<'g>], other: &[&DrawnUpdate<'g>]| {
             let same = |(one, other): (&&DrawnUpdate<'g>, &&DrawnUpdate<'g>)| {
-                (one.to, one.kind, names(one.risks)) == (other.to, other.kind, names(other.risks))
+                (one.to, one.kind, one.set) == (other.to, other.kind, other.set)
             };
             one.len() == other.len() && one.iter().zip(other).all(same)
         };
@@ -194,21 +202,30 @@ impl<'g> View<'g> {
     }
 }
 
-/// Letters of one name that are drawn, and of all names of one update: names come from strangers, and are drawn once for each
-/// update that has them.
-const LETTERS: (usize, usize) = (120, 1_500);
+/// Letters of one name that are drawn: names come from strangers, and are drawn once for each update that has them.
+const LETTERS: usize = 120;
+/// Bytes of all names of one update, and of all names in one drawing, as they are written.
+const BYTES: (usize, usize) = (1_500, 32 << 20);
 
-/// The names of risks as they are drawn; of many, the first ones and how many there are besides.
-pub(super) fn drawn_names(risks: &[Arc<Risk>]) -> Vec<String> {
-    let (mut drawn, mut letters): (Vec<String>, usize) = (Vec::new(), 0);
+/// The names of risks as they are drawn where each of so many updates has its own; of many, the first ones and how many there
+/// are besides. Of a name that has no room the beginning is drawn.
+pub(super) fn drawn_names(risks: &[Arc<Risk>], updates: usize) -> Vec<String> {
+    let most = BYTES.0.min(BYTES.1 / updates.max(1));
+    let (mut drawn, mut bytes): (Vec<String>, usize) = (Vec::new(), 0);
     for risk in risks {
-        let mut rest = risk.name().chars();
-        let mut name: String = rest.by_ref().take(LETTERS.0).collect();
-        if rest.next().is_some() {
-            name.push('…');
+        let mut name = String::new();
+        let mut is_cut = false;
+        for (letter, count) in risk.name().chars().zip(1..) {
+            is_cut = count > LETTERS || (drawn.is_empty() && bytes + drawn_bytes(letter) > most);
+            if is_cut {
+                name.push('…');
+                break;
+            }
+            bytes += drawn_bytes(letter);
+            name.push(letter);
         }
-        letters += name.len();
-        if letters > LETTERS.1 {
+        bytes += if is_cut { '…'.len_utf8() } else { 0 };
+        if bytes > most && !drawn.is_empty() {
             drawn.push(format!("and {} more", risks.len() - drawn.len()));
             break;
         }
@@ -217,9 +234,29 @@ pub(super) fn drawn_names(risks: &[Arc<Risk>]) -> Vec<String> {
     drawn
 }
 
-/// The names of risks, in order.
-pub(super) fn names(risks: &[Arc<Risk>]) -> Vec<&str> {
-    risks.iter().map(|risk| risk.name()).collect()
+/// The most bytes that a letter takes in any language of drawings, with the escapes of the language.
+fn drawn_bytes(letter: char) -> usize {
+    match letter {
+        '"' => "&quot;".len(),
+        '\n' => "<br/>".len(),
+        '\\' => 2,
+        '#' | '&' | '<' | '>' | '`' => "&amp;".len(),
+        other if is_unsafe(other) => "\\\\u{e0041}".len(),
+        other => other.len_utf8(),
+    }
+}
+
+/// The numbers of the sets of risks of a graph, by where each list of risks is; lists with the same names have the same.
+fn numbered_sets(graph: &Graph) -> HashMap<*const Arc<Risk>, u32> {
+    let names = |risks: &'_ [Arc<Risk>]| -> Vec<String> { risks.iter().map(|risk| risk.name().to_owned()).collect() };
+    let mut sets: BTreeMap<Vec<String>, Vec<*const Arc<Risk>>> = BTreeMap::new();
+    for group in graph.conditional() {
+        sets.entry(names(&group.risks)).or_default().push(group.risks.as_ptr());
+    }
+    (1..)
+        .zip(sets.into_values())
+        .flat_map(|(number, lists)| lists.into_iter().map(move |list| (list, number)))
+        .collect()
 }
 
 /// The updates that decide where a cluster can go, of all of them by source and target.
@@ -268,4 +305,43 @@ fn between(count: usize, from: u32, to: u32, all: Vec<DrawnUpdate<'_>>) -> Vec<D
         (update.from == from && behind.contains(update.to)) || (update.to == to && ahead.contains(update.from))
     };
     all.into_iter().filter(wanted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn risk(name: &str) -> Arc<Risk> {
+        Arc::new(Risk::new(name, "https://example.com", "It breaks.", Vec::new()))
+    }
+
+    #[test]
+    fn names_have_a_bound_as_they_are_written() {
+        for letter in ["x", "\u{e0041}", "\"", "é"] {
+            let risks = [risk(&letter.repeat(1_000)), risk(&letter.repeat(1_000))];
+            for (updates, most) in [(1, 1_500), (22_370, 1_500), (500_000, 67), (usize::MAX, 0)] {
+                let names = drawn_names(&risks, updates);
+                let (last, whole) = names.split_last().unwrap();
+                let bytes: usize = whole.iter().flat_map(|name| name.chars()).map(drawn_bytes).sum();
+                // What says that something is missing is not counted.
+                assert!(bytes <= most + '…'.len_utf8(), "{updates}: {bytes} of {names:?}");
+                assert!(last == "and 1 more" || most == 1_500, "{updates}: {names:?}");
+            }
+        }
+        let short = [risk("A"), risk("B")];
+        assert_eq!(drawn_names(&short, 1), ["A", "B"]);
+        assert_eq!(drawn_names(&short, 500_000), ["A", "B"]);
+        assert_eq!(drawn_names(&[risk("ABC")], BYTES.1 / 2), ["AB…"]);
+    }
+
+    #[test]
+    fn no_letter_is_written_with_more_bytes_than_are_counted() {
+        use super::super::{dot, mermaid, svg};
+        for letter in ('\0'..='\u{ffff}').chain('\u{e0000}'..='\u{e0100}') {
+            let text = letter.to_string();
+            // Two of them have quotes around it.
+            let written = [dot::quoted(&text).len() - 2, mermaid::quoted(&text).len() - 2, svg::escaped(&text).len()];
+            assert!(written.iter().all(|bytes| *bytes <= drawn_bytes(letter)), "{letter:?}: {written:?}");
+        }
+    }
 }

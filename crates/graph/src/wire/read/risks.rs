@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clearway_core::{CapExceeded, GraphLimits};
 use serde_json::Value;
 
+use super::unique_keys::UniqueKeys;
 use super::{Reader, short};
 use crate::codes::{self, Code};
 use crate::model::risk::{Risk, Rule};
@@ -79,8 +80,10 @@ fn read(text: &str, caps: &GraphLimits) -> (Risk, Wrong) {
             CapExceeded { cap: "risk_bytes", limit: caps.risk_bytes as u64, what: "bytes in one risk" }.to_string();
         return (stand_in(&Value::Null, &above, caps), Some((&codes::WIRE_TOO_LARGE, above)));
     }
-    // It was gone through as JSON already, so this can only fail where it nests too deep.
-    let element: Value = match serde_json::from_str(text) {
+    // It was gone through as JSON already, so this can only fail where it nests too deep, or has a key twice: of two queries
+    // one may match where the other does not.
+    let unique = serde_json::from_str::<UniqueKeys>(text);
+    let element: Value = match unique.and_then(|UniqueKeys| serde_json::from_str(text)) {
         Ok(element) => element,
         Err(error) => {
             let why = error.to_string();

@@ -148,7 +148,10 @@ impl EvaluatorProcess {
 
     fn reason(&self, status: Option<ExitStatus>, errors: &str) -> String {
         if errors.contains("memory allocation of") {
-            return format!("it needed more than {} MiB of memory", self.memory >> 20);
+            let memory = self.memory >> 20;
+            return format!(
+                "it needed more than {memory} MiB of memory; simplify its rules, or raise --evaluator-memory"
+            );
         }
         if errors.contains("overflowed its stack") {
             return "its rules are nested too deeply for the stack".to_owned();

@@ -5,10 +5,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The directories whose files are read, besides `version`.
-const DIRECTORIES: [&str; 5] = ["channels", "blocked-edges", "risks", "releases", "raw"];
-/// The directory whose files are read three levels below: `signatures/ALGORITHM/DIGEST/NAME`.
-const SIGNATURES: &str = "signatures";
+use clearway_sources::graph_data::DIRECTORIES;
+
 /// Directories that are watched. What is in further ones is seen when all of it is looked at.
 const MOST_PLACES: usize = 1000;
 /// Names that are looked at in all of them.
@@ -20,10 +18,9 @@ const LINKS: usize = 40;
 pub(super) fn below(root: &Path) -> BTreeSet<PathBuf> {
     let mut places = Places { root, found: BTreeSet::new(), names_left: MOST_NAMES };
     places.resolve(Path::new("version"));
-    for directory in DIRECTORIES {
-        places.add_directory(Path::new(directory), 1);
+    for (directory, levels) in DIRECTORIES {
+        places.add_directory(Path::new(directory), levels);
     }
-    places.add_directory(Path::new(SIGNATURES), 3);
     places.found
 }
 
@@ -111,6 +108,29 @@ mod tests {
     fn relative(root: &Path) -> Vec<String> {
         let found = below(root);
         found.iter().map(|place| place.strip_prefix(root).unwrap().display().to_string()).collect()
+    }
+
+    /// Whatever is read is watched: a change of a file is seen in the directory that holds it.
+    #[test]
+    fn every_directory_whose_files_are_read_is_watched() {
+        let root = tempfile::tempdir().unwrap();
+        let holding = |(directory, levels): (&str, usize)| {
+            let below = ["sha256", "digest"].into_iter().take(levels - 1);
+            below.fold(PathBuf::from(directory), |path, name| path.join(name))
+        };
+        for directory in DIRECTORIES.map(holding) {
+            fs::create_dir_all(root.path().join(&directory)).unwrap();
+            fs::write(root.path().join(&directory).join("a.yaml"), "").unwrap();
+        }
+        fs::write(root.path().join("version"), "1.0.0\n").unwrap();
+        let read = clearway_sources::graph_data::directory(root.path(), &clearway_core::Limits::default()).unwrap();
+        let found = below(root.path());
+        let mut files = 0;
+        for (file, _) in read.iter().filter(|(path, _)| *path != "version") {
+            assert!(found.contains(root.path().join(file).parent().unwrap()), "{file}");
+            files += 1;
+        }
+        assert_eq!(files, DIRECTORIES.len());
     }
 
     #[test]

@@ -109,6 +109,7 @@ fn nothing_is_lost_behind_damage() {
     let packed = gzip(&whole).unwrap();
     let other_sum = [&packed[..packed.len() - 8], &[0; 4], &packed[packed.len() - 4..]].concat();
     let noise = [whole.as_slice(), b"x"].concat();
+    let zstd = ruzstd::encoding::compress_to_vec(whole.as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
     for (what, bytes) in [
         ("a block of zeros between two entries", [first, &[0; HEADER], second].concat()),
         ("cut at a header", first.to_vec()),
@@ -121,6 +122,9 @@ fn nothing_is_lost_behind_damage() {
         ("gzip with another checksum", other_sum),
         ("gzip without its last bytes", packed[..packed.len() - 8].to_vec()),
         ("gzip with half a member behind it", [&packed[..], &packed[..20]].concat()),
+        ("zstd with another checksum", [&zstd[..zstd.len() - 4], &[0; 4]].concat()),
+        ("zstd without its checksum", zstd[..zstd.len() - 4].to_vec()),
+        ("zstd with half a frame behind it", [&zstd[..], &zstd[..20]].concat()),
     ] {
         assert!(matches!(names(&bytes, 1 << 20), Err(ArchiveDefect::Broken(_))), "{what}");
     }
@@ -129,6 +133,7 @@ fn nothing_is_lost_behind_damage() {
     for (what, bytes) in [
         ("two blocks of zeros, as archive/tar of Go writes them", whole.clone()),
         ("packed with gzip", packed.clone()),
+        ("packed with zstd", zstd.clone()),
         ("this program's", own),
         ("records of 10 KiB, as GNU tar and bsdtar write them", filled(20)),
         ("many records", filled(2048)),

@@ -75,7 +75,7 @@ impl<R: Read> Unpacked<R> {
         let source = if start.starts_with(&GZIP) {
             Source::Gzip(Box::new(Members { decoder: GzDecoder::new(Slot(Some(stream))), count, open: true }))
         } else if start.starts_with(&ZSTD) || start.get(1..4) == Some(&SKIPPABLE) {
-            Source::Zstd(Box::new(Frames { source: stream, decoder: window(), count, open: false }))
+            Source::Zstd(Box::new(Frames { source: stream, decoder: window(), count, open: false, produced: 0 }))
         } else {
             Source::Plain(stream)
         };
@@ -214,6 +214,8 @@ struct Frames<R> {
     count: Count,
     /// Whether a frame has begun and not ended.
     open: bool,
+    /// Bytes that came out of the present frame.
+    produced: u64,
 }
 
 impl<R: BufRead> Frames<R> {
@@ -223,16 +225,31 @@ impl<R: BufRead> Frames<R> {
             self.count.next()?;
             match self.decoder.reset(&mut self.source) {
                 Ok(()) => {
-                    self.open = true;
+                    (self.open, self.produced) = (true, 0);
                     return Ok(true);
                 }
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    io::copy(&mut self.source.by_ref().take(length.into()), &mut io::sink())?;
+                    let skipped = io::copy(&mut self.source.by_ref().take(length.into()), &mut io::sink())?;
+                    if skipped < u64::from(length) {
+                        return Err(io::Error::other("it ends inside of a zstd frame"));
+                    }
                 }
                 Err(error) => return Err(io::Error::other(error.to_string())),
             }
         }
         Ok(false)
+    }
+
+    /// Compares the content of a frame that has ended with its checksum and length, where the frame has them.
+    fn check(&self) -> io::Result<()> {
+        let (written, size) = (self.decoder.get_checksum_from_data(), self.decoder.content_size());
+        if written.is_some() && written != self.decoder.get_calculated_checksum() {
+            return Err(io::Error::other("the checksum of a zstd frame is not that of its content"));
+        }
+        if size != 0 && size != self.produced {
+            return Err(io::Error::other("a zstd frame has another length than it says"));
+        }
+        Ok(())
     }
 }
 
@@ -250,9 +267,11 @@ impl<R: BufRead> Read for Frames<R> {
                 }
                 let read = self.decoder.read(buffer)?;
                 if read > 0 {
+                    self.produced = self.produced.saturating_add(read as u64);
                     return Ok(read);
                 }
                 self.open = false;
+                self.check()?;
             }
             if !self.begin()? {
                 return Ok(0);
@@ -368,6 +387,33 @@ mod tests {
         }
         // A frame that asks for a window of 2 GiB.
         assert!(unpack(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 1, 0, 0], 1 << 20).is_err());
+    }
+
+    #[test]
+    fn a_zstd_frame_that_is_damaged_is_refused() {
+        // What does not compress stands in the frame as it is.
+        let content: Vec<u8> = (0..100).map(|number: u8| number.wrapping_mul(167)).collect();
+        let packed = zstd(&content);
+        let at = packed.windows(8).position(|window| window == &content[..8]).unwrap();
+        for damaged in [at, at + 50, packed.len() - 1] {
+            let mut packed = packed.clone();
+            packed[damaged] ^= 1;
+            for bytes in [packed.clone(), [packed, zstd(b"more")].concat()] {
+                let error = unpack(&bytes, 1000).unwrap_err().to_string();
+                assert!(error.contains("the checksum of a zstd frame"), "{damaged}: {error}");
+            }
+        }
+        // A frame of one block, without a checksum, whose header says its length.
+        let frame = |length: u8| {
+            let block = (u32::try_from(content.len()).unwrap() << 3) | 1;
+            [&[0x28, 0xb5, 0x2f, 0xfd, 0x20, length][..], &block.to_le_bytes()[..3], &content].concat()
+        };
+        assert_eq!(unpack(&frame(100), 1000).unwrap(), content);
+        for length in [99, 101] {
+            assert!(unpack(&frame(length), 1000).is_err(), "{length}");
+        }
+        // What is skipped ends before its length.
+        assert!(unpack(&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9], 100).is_err());
     }
 
     #[test]

@@ -272,3 +272,30 @@ fn what_a_file_of_a_stranger_refers_to_is_found_inside_only() {
     let mut below = directory.below(b"tests").unwrap();
     assert!(below.read_file(Path::new(""), Path::new("../file"), 10).is_err());
 }
+
+#[test]
+fn a_directory_with_too_many_names_is_refused_with_the_cap() {
+    let place = tempfile::tempdir().unwrap();
+    for number in 0..=NAMES {
+        // A link has no content, and leads nowhere.
+        symlink("x", place.path().join(number.to_string())).unwrap();
+    }
+    let mut directory = ConfinedDirectory::open(place.path()).unwrap();
+    let error = directory.names(b"").unwrap_err();
+    assert_eq!(error, "more than 100000 names in one directory (the cap `names`)");
+    fs::remove_file(place.path().join("0")).unwrap();
+    assert_eq!(directory.names(b"").unwrap().len(), NAMES);
+}
+
+/// As in a container, where each process has the same id.
+#[test]
+fn what_a_killed_process_left_behind_does_not_prevent_writing() {
+    let place = tempfile::tempdir().unwrap();
+    let next = WRITTEN.load(Ordering::Relaxed);
+    for number in next..next + 200 {
+        fs::write(place.path().join(format!(".new-{}-{number}", std::process::id())), "half of").unwrap();
+    }
+    let mut directory = ConfinedDirectory::open(place.path()).unwrap();
+    directory.write_file(b"object", b"all of it").unwrap();
+    assert_eq!(fs::read_to_string(place.path().join("object")).unwrap(), "all of it");
+}

@@ -73,8 +73,8 @@ impl Registry {
         let at = || ask.at.to_owned();
         let mut url = Url::parse(realm)
             .map_err(|_| OciError::Protocol { at: at(), why: "it does not name a token URL".to_owned() })?;
-        if !may_ask(self.options.plain_http, &url) {
-            let why = "it requests the password for a host without TLS".to_owned();
+        if !may_ask(self.options.plain_http, &ask.url, &url) {
+            let why = "it requests the password for a host without TLS, or for this machine".to_owned();
             return Err(OciError::Protocol { at: at(), why }.into());
         }
         let rights = if ask.sends.is_some() { "pull,push" } else { "pull" };
@@ -87,7 +87,7 @@ impl Registry {
         }
         let response = request.send().await.map_err(|error| classify_error(error, ask.at))?;
         let token = RegistryRequest { what: "source of tokens", url: response.url().clone(), ..ask.again() };
-        let answer = bounded(self.judge(&token, response).await?, TOKEN_BYTES, ask.at).await?;
+        let answer = bounded(self.judge(&token, response).await?, ("token_bytes", TOKEN_BYTES), ask.at).await?;
         let answer: Option<Answer> = serde_json::from_slice(&answer).ok();
         answer.and_then(|answer| answer.token.or(answer.access_token)).ok_or_else(|| {
             OciError::Protocol { at: at(), why: "the token service returned no token".to_owned() }.into()

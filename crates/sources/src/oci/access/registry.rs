@@ -23,7 +23,7 @@ use crate::oci::access::credentials::Credentials;
 use crate::oci::access::pace::{AttemptError, Pace, retry_after};
 use crate::oci::error::{chain, printable};
 use crate::oci::image::media;
-use crate::oci::reference::{Repository, is_loopback};
+use crate::oci::reference::{Repository, is_here, is_loopback};
 use crate::waiting;
 
 /// What is read of an answer that says what went wrong.
@@ -237,7 +237,8 @@ impl Registry {
         }
         let status = response.status();
         // The status says enough, if the rest does not come soon.
-        let body = tokio::time::timeout(self.options.timeout, bounded(response, COMPLAINT_BYTES, "")).await;
+        let body =
+            tokio::time::timeout(self.options.timeout, bounded(response, ("error_bytes", COMPLAINT_BYTES), "")).await;
         let body = body.ok().and_then(Result::ok).unwrap_or_default();
         let first = serde_json::from_slice::<Complaints>(&body).ok().and_then(|said| said.errors.into_iter().next());
         match first.map(|first| printable(&first.message)) {
@@ -280,10 +281,10 @@ fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
     let redirect = reqwest::redirect::Policy::custom(move |attempt| {
         if attempt.previous().len() > REDIRECTS {
             attempt.error("too many redirects")
-        } else if may_ask(plain, attempt.url()) {
+        } else if attempt.previous().first().is_some_and(|first| may_ask(plain, first, attempt.url())) {
             attempt.follow()
         } else {
-            attempt.error("it redirects to a host without TLS")
+            attempt.error("it redirects to a host without TLS, or to this machine")
         }
     });
     reqwest::Client::builder()
@@ -299,23 +300,32 @@ fn builder(options: &RegistryOptions) -> reqwest::ClientBuilder {
         .retry(reqwest::retry::never())
 }
 
-/// Reads a body of at most so many bytes.
-pub(in crate::oci) async fn bounded(mut response: Response, limit: u64, at: &str) -> Result<Vec<u8>, AttemptError> {
+/// Reads a body of at most so many bytes, by the name of the cap.
+pub(in crate::oci) async fn bounded(
+    mut response: Response,
+    (cap, limit): (&'static str, u64),
+    at: &str,
+) -> Result<Vec<u8>, AttemptError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| classify_error(error, at))? {
         if (body.len() + chunk.len()) as u64 > limit {
-            return Err(OciError::TooLarge { at: at.to_owned(), limit }.into());
+            return Err(OciError::TooLarge { at: at.to_owned(), cap, limit }.into());
         }
         body.extend_from_slice(&chunk);
     }
     Ok(body)
 }
 
-/// Whether a URL that a registry names may be asked.
-pub(in crate::oci) fn may_ask(plain: PlainHttp, url: &Url) -> bool {
+/// Whether a URL that a registry names may be asked. Services of this machine trust whoever can reach them, so only a registry
+/// on this machine may name one.
+pub(in crate::oci) fn may_ask(plain: PlainHttp, registry: &Url, url: &Url) -> bool {
+    let host_is = |url: &Url, matches: fn(&str) -> bool| url.host_str().is_some_and(matches);
+    if host_is(url, is_here) && !host_is(registry, is_here) {
+        return false;
+    }
     match (url.scheme(), plain) {
         ("https", _) | ("http", PlainHttp::Always) => true,
-        ("http", PlainHttp::Loopback) => url.host_str().is_some_and(is_loopback),
+        ("http", PlainHttp::Loopback) => host_is(url, is_loopback),
         _ => false,
     }
 }
@@ -367,7 +377,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_without_tls_are_asked_only_where_that_is_allowed() {
+    fn hosts_without_tls_and_this_machine_are_asked_only_where_that_is_allowed() {
+        let may_ask = |plain, registry: &str, url: &str| {
+            super::may_ask(plain, &Url::parse(registry).unwrap(), &Url::parse(url).unwrap())
+        };
         for (plain, url, want) in [
             (PlainHttp::Loopback, "http://127.0.0.1:5000/x", true),
             (PlainHttp::Loopback, "http://[::1]:5000/x", true),
@@ -377,7 +390,35 @@ mod tests {
             (PlainHttp::Never, "http://127.0.0.1/x", false),
             (PlainHttp::Always, "file:///etc/passwd", false),
         ] {
-            assert_eq!(may_ask(plain, &Url::parse(url).unwrap()), want, "{plain:?} {url}");
+            assert_eq!(may_ask(plain, "http://localhost:5000", url), want, "{plain:?} {url}");
+        }
+        for url in [
+            "http://127.0.0.1:8001/api",
+            "https://127.1/x",
+            "https://127.9.9.9/x",
+            "https://2130706433/x",
+            "http://[::1]/x",
+            "https://[::ffff:127.0.0.1]/x",
+            "https://0.0.0.0/x",
+            "https://0.0.0.1/x",
+            "https://[::]/x",
+            "https://[::ffff:0.0.0.0]/x",
+            "https://localhost:6443/x",
+            "https://LOCALHOST./x",
+            "https://a.localhost/x",
+            "https://a.localhost./x",
+            "https://169.254.169.254/latest",
+            "https://[fe80::1]/x",
+            "https://[::ffff:169.254.169.254]/x",
+        ] {
+            for plain in [PlainHttp::Loopback, PlainHttp::Always] {
+                assert!(!may_ask(plain, "https://r.example.com/v2/a", url), "{plain:?} {url}");
+            }
+        }
+        for url in
+            ["https://localhost.example.com/x", "https://notlocalhost/x", "https://10.0.0.1/x", "https://[fd00::1]/x"]
+        {
+            assert!(may_ask(PlainHttp::Loopback, "https://r.example.com/v2/a", url), "{url}");
         }
         let scheme = |plain_http, repository: &str| {
             let registry = Registry::new(RegistryOptions { plain_http, ..RegistryOptions::default() }).unwrap();

@@ -60,7 +60,7 @@ async fn read_graph_data(
     let wanted = FileFilter::graph_data(limits.file_bytes.min(GRAPH_DATA_BYTES));
     let tree = read_layers(registry, repository, &digest, wanted).await?;
     let inputs = tree.graph_data(limits.file_bytes).map_err(|error| match error {
-        ArchiveError::TooLarge { limit } => OciError::TooLarge { at, limit },
+        ArchiveError::TooLarge { limit } => OciError::TooLarge { at, cap: "data_bytes", limit },
         ArchiveError::NoGraphData => OciError::NotGraphData { at, why: "it contains no graph-data".to_owned() },
         error => OciError::NotGraphData { at, why: error.to_string() },
     })?;
@@ -166,7 +166,11 @@ async fn read_layers(
     let is_image = layers.is_image();
     let limit = registry.options.image_bytes;
     if layers.layers.iter().map(|layer| layer.size).fold(0, u64::saturating_add) > limit {
-        return Err(OciError::TooLarge { at: format!("{repository}@{digest} (all layers)"), limit });
+        return Err(OciError::TooLarge {
+            at: format!("{repository}@{digest} (all layers)"),
+            cap: "image_bytes",
+            limit,
+        });
     }
     let mut left = limit;
     for layer in layers.layers {
@@ -179,11 +183,16 @@ async fn read_layers(
                 tree.apply(changes);
             }
             // What is left for one layer is no number that says something.
-            Err(ArchiveDefect::TooLarge(one)) if one == left => return Err(OciError::TooLarge { at, limit }),
+            Err(ArchiveDefect::TooLarge(one)) if one == left => {
+                return Err(OciError::TooLarge { at, cap: "image_bytes", limit });
+            }
             // Artifacts may hold anything beside the archive. What says that it is an archive may hold risks.
             Err(ArchiveDefect::NotAnArchive) if !is_image && !layer.is_archive() => {}
             Err(ArchiveDefect::NotAnArchive) => return Err(OciError::Broken { at, why: NOT_AN_ARCHIVE.to_owned() }),
-            Err(ArchiveDefect::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
+            Err(ArchiveDefect::TooLarge(limit)) => {
+                let cap = if limit == unpacked { "unpacked_bytes" } else { "data_bytes" };
+                return Err(OciError::TooLarge { at, cap, limit });
+            }
             Err(ArchiveDefect::Broken(why)) => return Err(OciError::Broken { at, why }),
             Err(ArchiveDefect::TooMany(what, limit)) => {
                 return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
@@ -191,7 +200,7 @@ async fn read_layers(
         }
         // Of two layers, each within the limit, both may be kept.
         if tree.bytes() > wanted.bytes {
-            return Err(OciError::TooLarge { at, limit: wanted.bytes });
+            return Err(OciError::TooLarge { at, cap: "data_bytes", limit: wanted.bytes });
         }
         if let Some((what, limit)) = tree.excess() {
             return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });

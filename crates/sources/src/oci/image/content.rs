@@ -46,7 +46,7 @@ impl Registry {
             let page = || async move {
                 let response = self.attempt(ask).await?;
                 let link = next_page(response.headers(), &ask.url);
-                let body = bounded(response, self.options.limits.page_bytes, ask.at).await?;
+                let body = bounded(response, ("page_bytes", self.options.limits.page_bytes), ask.at).await?;
                 Ok::<_, AttemptError>((link, body))
             };
             let (link, body) = self.options.pace.persist(&at, page).await?;
@@ -114,16 +114,16 @@ impl Registry {
         blob: &Descriptor,
         at: &str,
     ) -> Result<Vec<u8>, OciError> {
-        self.blob_within(repository, blob, at, self.options.limits.manifest_bytes).await
+        self.blob_within(repository, blob, at, ("manifest_bytes", self.options.limits.manifest_bytes)).await
     }
 
-    /// A blob of at most so many bytes, checked.
+    /// A blob of at most so many bytes, by the name of the cap, checked.
     pub(in crate::oci) async fn blob_within(
         &self,
         repository: &Repository,
         blob: &Descriptor,
         at: &str,
-        most: u64,
+        most: (&'static str, u64),
     ) -> Result<Vec<u8>, OciError> {
         let ask = &self.blob(repository, &blob.digest, at)?;
         let within = Some(self.options.timeout);
@@ -151,7 +151,8 @@ impl Registry {
 
     async fn body(&self, repository: &Repository, reference: &At, at: &str) -> Result<Vec<u8>, OciError> {
         let ask = &RegistryRequest::manifest(self, repository, Method::GET, &reference.in_path(), at)?;
-        let get = || async move { bounded(self.attempt(ask).await?, self.options.limits.manifest_bytes, ask.at).await };
+        let most = ("manifest_bytes", self.options.limits.manifest_bytes);
+        let get = || async move { bounded(self.attempt(ask).await?, most, ask.at).await };
         self.options.pace.persist(at, get).await
     }
 }

@@ -43,7 +43,8 @@ impl Registry {
         look: std::sync::Arc<LayerReader<T>>,
     ) -> Result<Result<T, ArchiveDefect>, OciError> {
         if layer.size > self.options.limits.layer_bytes {
-            return Err(OciError::TooLarge { at: at.to_owned(), limit: self.options.limits.layer_bytes });
+            let limit = self.options.limits.layer_bytes;
+            return Err(OciError::TooLarge { at: at.to_owned(), cap: "layer_bytes", limit });
         }
         let ask = &self.blob(repository, &layer.digest, at)?;
         let whole = self.options.timeout + Duration::from_secs(layer.size / SLOWEST);

@@ -135,7 +135,10 @@ async fn apply(
         // Artifacts may hold anything beside the archive; the layers of an image are archives.
         Err(ArchiveDefect::NotAnArchive) if !must_be_archive => {}
         Err(ArchiveDefect::NotAnArchive) => return Err(OciError::Broken { at, why: NOT_AN_ARCHIVE.to_owned() }),
-        Err(ArchiveDefect::TooLarge(limit)) => return Err(OciError::TooLarge { at, limit }),
+        Err(ArchiveDefect::TooLarge(limit)) => {
+            let cap = if limit == unpacked { "unpacked_bytes" } else { "bytes" };
+            return Err(OciError::TooLarge { at, cap, limit });
+        }
         Err(ArchiveDefect::Broken(why)) => return Err(OciError::Broken { at, why }),
         Err(ArchiveDefect::TooMany(what, limit)) => {
             return Err(OciError::Broken { at, why: format!("it has more than {limit} {what}") });
@@ -143,7 +146,7 @@ async fn apply(
     }
     // Of two layers, each within the limit, both may be kept.
     if tree.bytes() > most.bytes {
-        return Err(OciError::TooLarge { at, limit: most.bytes });
+        return Err(OciError::TooLarge { at, cap: "bytes", limit: most.bytes });
     }
     if tree.len() > most.files {
         return Err(OciError::Broken { at, why: format!("it has more than {} files of a release", most.files) });

@@ -70,7 +70,7 @@ async fn read_attached(
             continue;
         }
         let at = format!("{repository} (signed text {})", layer.digest);
-        let payload = registry.blob_within(repository, layer, &at, TEXT_BYTES).await?;
+        let payload = registry.blob_within(repository, layer, &at, ("signed_bytes", TEXT_BYTES)).await?;
         found.push(Attached { payload, signature });
     }
     if let (false, Ok(bytes)) = (found.is_empty(), serde_json::to_vec(&found)) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clearway_core::diagnostic::report::{Format, Report};
 use clearway_core::diagnostic::{Place, Severity};
 use clearway_core::{Diagnostic, Timestamp};
@@ -209,7 +209,7 @@ fn policy_reports(outcome: &Outcome, occasion: Occasion) -> Result<()> {
             "results": results,
         });
         // Writing into a text cannot fail.
-        let _ = write!(text, "---\n{}", serde_saphyr::to_string(&report).context("cannot be written as YAML")?);
+        let _ = write!(text, "---\n{}", output::to_yaml(&report)?);
         if !text.ends_with('\n') {
             text.push('\n');
         }

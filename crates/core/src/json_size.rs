@@ -14,22 +14,25 @@ const VALUE: usize = 80;
 
 /// Counts the bytes of a JSON text that is written into it, and what the text takes in memory once it is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct JsonSize {
-    pub(crate) bytes: usize,
-    /// An estimate from above.
-    pub(crate) memory: usize,
+pub struct JsonSize {
+    /// Bytes of the text.
+    pub bytes: usize,
+    /// Bytes that the value takes in memory, an estimate from above.
+    pub memory: usize,
     in_text: bool,
     escaped: bool,
 }
 
 impl JsonSize {
-    pub(crate) fn of_text(json: &[u8]) -> Self {
+    /// The size of a JSON text and of its value.
+    pub fn of_text(json: &[u8]) -> Self {
         let mut size = JsonSize::default();
         size.add(json);
         size
     }
 
-    pub(crate) fn of_value(value: &Value) -> Self {
+    /// The size of a value and of its text.
+    pub fn of_value(value: &Value) -> Self {
         let mut size = JsonSize::default();
         // A value has only texts as keys, so writing it into something that takes everything cannot fail.
         let _ = serde_json::to_writer(&mut size, value);
