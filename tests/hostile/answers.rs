@@ -185,6 +185,7 @@ fn answers_that_end_the_process() {
     let start = || Operator::start(place.path(), &options);
     let mut operator = start();
     operator.until("both updates are recommended", both);
+    operator.until_cached();
     let (before, digest) = (Digest::sha256(good().to_string().as_bytes()), Digest::sha256(another().as_bytes()));
     prometheus.says(stalled);
     stranger.says(|_| Said::json(another()));

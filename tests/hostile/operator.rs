@@ -186,15 +186,29 @@ impl Operator {
         }
     }
 
+    /// Waits until an answer is kept for the next process.
+    pub(crate) fn until_cached(&mut self) {
+        let begin = Instant::now();
+        while !self.kept_objects().iter().any(|object| object["binaryData"].is_object()) {
+            self.service.is_well();
+            assert!(begin.elapsed() < IN_TIME, "nothing is kept\n{}", self.service.last_words());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Which answers are being assessed, or were when a process ended.
     fn note(&self) -> String {
+        self.kept_objects().iter().filter_map(|object| object["data"]["assessing"].as_str()).collect()
+    }
+
+    /// What is kept for the next process.
+    fn kept_objects(&self) -> Vec<Value> {
         let directory = self.state.join("objects/core/ConfigMap/clearway");
         let files = fs::read_dir(directory).into_iter().flatten().flatten();
-        // A file that is being written (`.new-…`) has the same note as the one that it is about to replace.
+        // A file that was being written (`.new-…`) when a process was ended stays there, and is not an object.
         let files = files.filter(|file| !file.file_name().to_string_lossy().starts_with('.'));
         let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
-        let objects = texts.filter_map(|text| serde_saphyr::from_str::<Value>(&text).ok());
-        objects.filter_map(|object| Some(object["data"]["assessing"].as_str()?.to_owned())).collect()
+        texts.filter_map(|text| serde_saphyr::from_str(&text).ok()).collect()
     }
 
     /// Ends it at once.

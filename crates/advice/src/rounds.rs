@@ -199,6 +199,11 @@ impl Rounds {
         !self.open.is_empty()
     }
 
+    /// Whether every wanted query was asked since the start, and whatever was handed out is answered.
+    pub fn is_complete(&self) -> bool {
+        self.open.is_empty() && self.wanted().all(|(entry, _)| entry.due.is_some())
+    }
+
     /// When [`Rounds::due`] has something next: nothing while a round is open, or if nothing is wanted. The time may have
     /// passed already.
     pub fn next(&self) -> Option<Timestamp> {

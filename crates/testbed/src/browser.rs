@@ -26,6 +26,8 @@ const COMMAND: Duration = Duration::from_mins(5);
 const PATIENCE: u64 = 290_000;
 /// What the standard calls the member that names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+/// What it calls Enter.
+const ENTER: &str = "\u{e007}";
 
 /// A browser with one window. It ends when the value is dropped, and when this process ends in any way.
 #[derive(Debug)]
@@ -157,6 +159,30 @@ impl Browser {
     pub async fn type_into(&self, selector: &str, text: &str) -> Result<()> {
         let Element(id) = self.find(selector).await?;
         self.command(Method::POST, &format!("/element/{id}/value"), &json!({"text": text})).await.map(drop)
+    }
+
+    /// Clicks on an element that leads to another page, and waits until that is complete.
+    pub async fn follow(&self, selector: &str) -> Result<()> {
+        self.mark_page().await?;
+        self.click(selector).await?;
+        self.wait_for_next_page().await
+    }
+
+    /// Types into an element and presses Enter, and waits until the page that this leads to is complete.
+    pub async fn submit(&self, selector: &str, text: &str) -> Result<()> {
+        self.mark_page().await?;
+        self.type_into(selector, &format!("{text}{ENTER}")).await?;
+        self.wait_for_next_page().await
+    }
+
+    /// Marks the present page, so that it is told from the next one: a browser may begin to load that some time later.
+    async fn mark_page(&self) -> Result<()> {
+        self.run("document.documentElement.dataset.left = ''").await.map(drop)
+    }
+
+    async fn wait_for_next_page(&self) -> Result<()> {
+        let script = "return document.readyState === 'complete' && !('left' in document.documentElement.dataset)";
+        self.wait_for("another page is loaded", script).await
     }
 
     /// Presses a key on whatever has the focus; special ones are named by the code points of `WebDriver`, such as `\u{e004}`

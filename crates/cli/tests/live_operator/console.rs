@@ -77,7 +77,7 @@ async fn the_console_shows_the_cluster_its_updates_and_their_proofs() {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
     picture(&browser, "cluster").await;
-    browser.click("table a[href*='4.7.4']").await.unwrap();
+    browser.follow("table a[href*='4.7.4']").await.unwrap();
     assert_eq!(browser.text("h1").await.unwrap(), "Update to 4.7.4");
     let proof = browser.text("main").await.unwrap();
     for wanted in [

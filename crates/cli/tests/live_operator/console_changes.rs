@@ -174,7 +174,7 @@ async fn updates_are_started_and_risks_accepted_with_the_rights_of_the_caller_al
     let user = "\"system:serviceaccount:clearway:reader\" cannot patch resource \"clusterversions\"";
     assert!(refused.contains(user), "{refused}");
     site.check_accessibility().await;
-    browser.click("a[href*='cluster-update']").await.unwrap();
+    browser.follow("a[href*='cluster-update']").await.unwrap();
     let refused = site.start("not-a-token").await;
     assert!(refused.contains("The API server does not accept your token"), "{refused}");
     assert_eq!(lab.version().await["spec"], before);

@@ -229,21 +229,21 @@ async fn without_scripts_links_and_forms_do_the_same() {
     browser.resize(1280, 900).await.unwrap();
     browser.allow_scripts(false).await.unwrap();
     browser.open(&console.url("")).await.unwrap();
-    browser.click("table a[href*='candidate-1.5']").await.unwrap();
+    browser.follow("table a[href*='candidate-1.5']").await.unwrap();
     assert_eq!(browser.text("h1").await.unwrap(), "candidate-1.5");
     assert_eq!(browser.run("return document.getElementById('canvas').dataset.ready ?? 'no'").await.unwrap(), "no");
-    browser.click("[data-zoom-step='1']").await.unwrap();
+    browser.follow("[data-zoom-step='1']").await.unwrap();
     assert!(browser.url().await.unwrap().contains("zoom=125"));
-    browser.click("#canvas a[data-version='1.4.1']").await.unwrap();
+    browser.follow("#canvas a[data-version='1.4.1']").await.unwrap();
     assert_eq!(browser.text("#graph h2").await.unwrap(), "Updates from 1.4.1");
-    browser.click("#canvas a[data-version='1.5.0']").await.unwrap();
+    browser.follow("#canvas a[data-version='1.5.0']").await.unwrap();
     assert_eq!(browser.text("h1").await.unwrap(), "1.4.1 to 1.5.0");
     assert!(browser.text("main").await.unwrap().contains("SlowEtcd"));
     browser.open(&console.url("channel?channel=candidate-1.5")).await.unwrap();
-    browser.type_into("#search input[name=find]", &format!("1.5{ENTER}")).await.unwrap();
+    browser.submit("#search input[name=find]", "1.5").await.unwrap();
     assert!(browser.text("#status").await.unwrap().starts_with("Versions that contain “1.5”: "));
     browser.type_into("input[name=from]", "1.4.0").await.unwrap();
-    browser.type_into("input[name=to]", &format!("1.5.2{ENTER}")).await.unwrap();
+    browser.submit("input[name=to]", "1.5.2").await.unwrap();
     assert_eq!(browser.text("h1").await.unwrap(), "1.4.0 to 1.5.2");
 }
 
@@ -281,7 +281,7 @@ async fn hostile_text_is_shown_as_text() {
     let console = ConsoleSite::start(&data).await;
     browser.open(&console.url("")).await.unwrap();
     assert!(browser.text("main").await.unwrap().contains("<script>document.body.innerHTML='taken'</script>"));
-    browser.click("table a[href*='script']").await.unwrap();
+    browser.follow("table a[href*='script']").await.unwrap();
     let heading = browser.text("h1").await.unwrap();
     assert!(heading.contains("<img src=x onerror=") && heading.contains("\\u{202e}gnp.exe"), "{heading}");
     assert!(heading.contains("{{7*7}}"), "{heading}");

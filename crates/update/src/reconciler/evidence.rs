@@ -16,8 +16,17 @@ pub(super) struct ClusterEvidence {
     pub(super) round_since: Option<Timestamp>,
     /// Nothing until objects were looked at for the present answer of the update service.
     pub(super) objects: Option<ObjectRecords>,
-    pub(super) looking: bool,
+    look: Look,
     pub(super) contact: MetricsContact,
+}
+
+/// The state of looking at objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Idle,
+    UnderWay,
+    /// For questions that are not asked any more: what comes of it is not used.
+    Outdated,
 }
 
 impl ClusterEvidence {
@@ -26,7 +35,7 @@ impl ClusterEvidence {
             rounds: Rounds::new(settings),
             round_since: None,
             objects: None,
-            looking: false,
+            look: Look::Idle,
             contact: MetricsContact::default(),
         }
     }
@@ -36,16 +45,29 @@ impl ClusterEvidence {
         let answers = self.rounds.export();
         self.rounds = Rounds::new(settings);
         self.rounds.import(answers);
-        (self.round_since, self.objects) = (None, None);
+        self.round_since = None;
+        self.discard_objects();
+    }
+
+    /// Forgets what objects said, and what is being found out about them: there are other questions.
+    pub(super) fn discard_objects(&mut self) {
+        self.objects = None;
+        if self.look == Look::UnderWay {
+            self.look = Look::Outdated;
+        }
     }
 
     pub(super) fn record_objects(&mut self, objects: ObjectRecords) {
-        (self.looking, self.objects) = (false, Some(objects));
+        if self.look != Look::Outdated {
+            self.objects = Some(objects);
+        }
+        self.look = Look::Idle;
     }
 
-    /// Whether nothing is being asked.
+    /// Whether all that there is to ask was asked and answered. A new query waits for the next round, and nothing is open
+    /// meanwhile.
     pub(super) fn is_complete(&self) -> bool {
-        !self.rounds.is_open() && !self.looking
+        self.rounds.is_complete() && self.look == Look::Idle
     }
 }
 
@@ -101,8 +123,8 @@ impl Reconciler {
         let look_again = self.settings.look_again;
         let stale = evidence.objects.as_ref().is_none_or(|objects| now.since(objects.at) >= look_again);
         // Objects are asked with every round, and not more often. Until they answer, what they said last counts.
-        if !questions.is_empty() && !evidence.looking && (stale || round_begins) {
-            evidence.looking = true;
+        if !questions.is_empty() && evidence.look == Look::Idle && (stale || round_begins) {
+            evidence.look = Look::UnderWay;
             let owned = |(question, steps): (&ObjectQuestion, u64)| (question.clone(), steps);
             effects.push(Effect::Look(questions.into_iter().map(owned).collect()));
         }

@@ -159,7 +159,7 @@ impl Reconciler {
         self.upstream.assessed = None;
         if self.upstream.knowledge.take().is_some() {
             self.set_questions(now);
-            self.evidence.objects = None;
+            self.evidence.discard_objects();
         }
     }
 
@@ -226,13 +226,13 @@ impl Reconciler {
         self.writes.composed &= same;
         if !same {
             self.upstream.assessed = None;
+            self.evidence.discard_objects();
         }
         if let Some(summary) = knowledge.findings.summary() {
             let revision = knowledge.digest.to_string();
             self.record(Event::new(EventType::Warning, "GraphFindings", summary).about(&revision), effects);
         }
         self.upstream.knowledge = Some(Arc::new(knowledge));
-        self.evidence.objects = None;
         self.set_questions(now);
     }
 

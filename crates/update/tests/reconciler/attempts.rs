@@ -45,9 +45,55 @@ fn an_answer_that_comes_back_leaves_no_note() {
     world.start();
     for query in ["bb", "a", "bb", "a"] {
         world.graph = conditional(query);
-        world.pass(Duration::from_mins(5));
+        world.pass(Duration::from_mins(15));
         assert!(world.assessing.is_empty(), "{query}: {:?}", world.log);
     }
+}
+
+/// A new query waits until the rest after the last round is over, and may be what ends the process.
+#[test]
+fn an_answer_is_not_assessed_before_its_queries_were_asked() {
+    let mut world = world();
+    world.start();
+    let first = world.kept.as_ref().unwrap().digest();
+    world.graph = conditional("bb");
+    world.pass(Duration::from_mins(9));
+    assert_eq!((world.count("evaluate"), world.assessing.len()), (1, 1), "{:?}", world.log);
+    assert_eq!(world.kept.as_ref().unwrap().digest(), first, "it is not what the next process starts with");
+    world.pass(Duration::from_mins(2));
+    assert_eq!((world.count("evaluate"), world.assessing.len()), (2, 0), "{:?}", world.log);
+    assert_ne!(world.kept.as_ref().unwrap().digest(), first);
+}
+
+/// Questions about objects of an earlier answer say nothing about those of the present one.
+#[test]
+fn an_answer_is_not_assessed_before_its_objects_were_looked_at() {
+    let about = |kind: &str| {
+        let parameters = json!({"apiVersion": "v1", "kind": kind, "expression": "object.metadata.name == 'bad'"});
+        let rule = json!({"type": "Resource", "resource": parameters});
+        let mut risk = risk("Alpha", "a");
+        risk["matchingRules"] = json!([rule]);
+        graph(&[("1.1.0", vec![risk])])
+    };
+    let mut world = World::new(about("Node"));
+    world.objects = ["Node", "Namespace"]
+        .map(|kind| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "good"}}))
+        .to_vec();
+    world.looking = false;
+    world.start();
+    let earlier = world.looks.pop().unwrap();
+    world.graph = about("Namespace");
+    world.pass(Duration::from_mins(4));
+    assert!(world.looks.is_empty(), "one look at a time");
+    let answer = world.assessing.clone();
+    let late = world.look(earlier);
+    world.input(Input::Looked(late));
+    assert_eq!(world.assessing, answer, "{:?}", world.log);
+    let present = world.looks.pop().unwrap();
+    let looked = world.look(present);
+    world.input(Input::Looked(looked));
+    assert!(world.assessing.is_empty() && world.looks.is_empty(), "{:?}", world.log);
+    assert_eq!(world.recommended("1.1.0").0, "True");
 }
 
 #[test]

@@ -42,6 +42,10 @@ pub(crate) struct World {
     pub(crate) objects: Vec<Value>,
     /// Whether queries are answered at all.
     pub(crate) answering: bool,
+    /// Whether questions about objects are answered at once.
+    pub(crate) looking: bool,
+    /// Those that were not.
+    pub(crate) looks: Vec<Vec<(ObjectQuestion, u64)>>,
     /// How many statuses are overtaken by somebody else's change.
     pub(crate) conflicts: usize,
     /// How many statuses the store does not take.
@@ -122,6 +126,8 @@ impl World {
             metrics: BTreeMap::new(),
             objects: Vec::new(),
             answering: true,
+            looking: true,
+            looks: Vec::new(),
             conflicts: 0,
             failures: 0,
             log: Vec::new(),
@@ -252,6 +258,10 @@ impl World {
             }
             Effect::Look(questions) => {
                 self.log.push(format!("look {}", questions.len()));
+                if !self.looking {
+                    self.looks.push(questions);
+                    return Vec::new();
+                }
                 vec![Input::Looked(self.look(questions))]
             }
             Effect::Store(object) => {
@@ -306,7 +316,8 @@ impl World {
         }
     }
 
-    fn look(&self, questions: Vec<(ObjectQuestion, u64)>) -> ObjectRecords {
+    /// What the objects say to questions.
+    pub(crate) fn look(&self, questions: Vec<(ObjectQuestion, u64)>) -> ObjectRecords {
         let answer = |(question, steps): (ObjectQuestion, u64)| {
             let mut tally = question.tally(steps);
             for object in &self.objects {
