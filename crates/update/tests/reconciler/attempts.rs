@@ -65,24 +65,42 @@ fn an_answer_is_not_assessed_before_its_queries_were_asked() {
     assert_ne!(world.kept.as_ref().unwrap().digest(), first);
 }
 
+/// A graph with a rule about objects of a kind.
+fn about_objects(kind: &str) -> Value {
+    let expression = "object.metadata.name == 'bad'";
+    let rule = json!({"type": "Resource", "resource": {"apiVersion": "v1", "kind": kind, "expression": expression}});
+    let mut risk = risk("Alpha", "a");
+    risk["matchingRules"] = json!([rule]);
+    graph(&[("1.1.0", vec![risk])])
+}
+
+fn world_with_objects() -> World {
+    let mut world = World::new(about_objects("Node"));
+    let object = |kind| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "good"}});
+    world.objects = ["Node", "Namespace"].map(object).to_vec();
+    world
+}
+
+/// A service need not know its answers by a tag.
+#[test]
+fn the_same_answer_again_changes_no_advice() {
+    let mut world = world_with_objects();
+    world.start();
+    assert_eq!(world.recommended("1.1.0").0, "True");
+    let stored = world.count("store");
+    let again = world.fetch(world.requests[0].clone(), None).unwrap();
+    world.input(again);
+    assert_eq!((world.count("look"), world.count("store")), (1, stored), "{:?}", world.log);
+}
+
 /// Questions about objects of an earlier answer say nothing about those of the present one.
 #[test]
 fn an_answer_is_not_assessed_before_its_objects_were_looked_at() {
-    let about = |kind: &str| {
-        let parameters = json!({"apiVersion": "v1", "kind": kind, "expression": "object.metadata.name == 'bad'"});
-        let rule = json!({"type": "Resource", "resource": parameters});
-        let mut risk = risk("Alpha", "a");
-        risk["matchingRules"] = json!([rule]);
-        graph(&[("1.1.0", vec![risk])])
-    };
-    let mut world = World::new(about("Node"));
-    world.objects = ["Node", "Namespace"]
-        .map(|kind| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "good"}}))
-        .to_vec();
+    let mut world = world_with_objects();
     world.looking = false;
     world.start();
     let earlier = world.looks.pop().unwrap();
-    world.graph = about("Namespace");
+    world.graph = about_objects("Namespace");
     world.pass(Duration::from_mins(4));
     assert!(world.looks.is_empty(), "one look at a time");
     let answer = world.assessing.clone();

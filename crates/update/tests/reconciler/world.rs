@@ -52,7 +52,6 @@ pub(crate) struct World {
     pub(crate) failures: usize,
     pub(crate) log: Vec<String>,
     /// Every request to the update service, in order.
-    #[allow(dead_code, reason = "the tests of leaks read it")]
     pub(crate) requests: Vec<UpstreamRequest>,
     pub(crate) kept: Option<CachedState>,
     /// The answers that were begun to be assessed and are not done.
