@@ -101,10 +101,10 @@ impl Shape {
     /// Whether two statuses are the same once they are stored.
     pub(crate) fn same(&self, desired: &Value, stored: &Value) -> bool {
         match &self.schema {
-            None => desired == stored,
+            None => is_same(desired, stored),
             Some(schema) => {
                 let kept = |status: &Value| schema.pruned(&json!({"status": status}));
-                kept(desired) == kept(stored)
+                is_same(&kept(desired), &kept(stored))
             }
         }
     }
@@ -112,6 +112,23 @@ impl Shape {
     /// The fields of conditions that are kept.
     pub(crate) fn stored_fields(&self) -> StoredFields {
         self.kept.clone()
+    }
+}
+
+/// Whether two values are the same to an API server, which stores `25.0` as `25`, and a whole number that is too large for
+/// it as a float.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let is_in_other =
+                |(key, value): (&String, &Value)| other.get(key).is_some_and(|found| is_same(value, found));
+            one.len() == other.len() && one.iter().all(is_in_other)
+        }
+        _ => one == other,
     }
 }
 
@@ -144,14 +161,18 @@ fn leave_out(status: &mut Status, wrong: &[(Place, String)], left_out: &mut Vec<
     }
     rules.sort_unstable();
     rules.dedup();
-    for (target, risk, rule) in rules.iter().rev() {
+    for of_risk in rules.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+        let Some((target, risk, _)) = of_risk.first() else { continue };
         let found = status.conditional_updates.get_mut(*target).and_then(|update| update.risks.get_mut(*risk));
         let Some(found) = found else { continue };
-        let gone = rules.iter().filter(|(one, two, _)| (one, two) == (target, risk)).count();
-        if found.matching_rules.len() > gone && *rule < found.matching_rules.len() {
-            found.matching_rules.remove(*rule);
-        } else {
+        if found.matching_rules.len() <= of_risk.len() {
             targets.push((*target, "a risk has no rule that can be stored"));
+            continue;
+        }
+        for (_, _, rule) in of_risk.iter().rev() {
+            if *rule < found.matching_rules.len() {
+                found.matching_rules.remove(*rule);
+            }
         }
     }
     let found = !targets.is_empty() || !rules.is_empty() || !available.is_empty();

@@ -88,6 +88,9 @@ fn a_rule_that_cannot_be_stored_goes_alone_while_another_remains() {
         status.conditional_updates[0].risks[0].matching_rules.iter().map(|rule| rule.kind().to_owned()).collect()
     };
     assert_eq!(kinds(&standard), ["PromQL", "Always"], "U7");
+    let mut many = status(&[vec![risk("A", "https://example.com", &["Resource", "Unheard", "Always"])]]);
+    assert_eq!(shape(Channel::Standard).remove_unstorable(&mut many), Vec::<String>::new());
+    assert_eq!(kinds(&many), ["Always"], "more of them go than stay");
 }
 
 /// U7: the experimental channel stores whatever a graph has, so nothing is left out and nothing is pruned.
@@ -150,4 +153,24 @@ fn two_statuses_are_the_same_if_they_are_stored_the_same() {
     stored["colour"] = json!("red");
     assert!(standard.same(&status, &stored), "a field that is not kept makes no difference");
     assert!(!Shape::default().same(&status, &stored), "where all is kept it does");
+}
+
+/// An API server writes numbers in its own way; a status that differs from it in that would be written for ever.
+#[test]
+fn numbers_are_the_same_if_an_api_server_takes_them_for_the_same() {
+    let with = |number: &str| -> Value { serde_json::from_str(&format!(r#"{{"x": [{{"y": {number}}}]}}"#)).unwrap() };
+    for (sent, stored, same) in [
+        ("25.0", "25", true),
+        ("-0.0", "0", true),
+        ("12345678901234567890", "12345678901234567000.0", true),
+        ("1e3", "1000", true),
+        ("25.5", "25", false),
+        ("9007199254740992", "9007199254740992", true),
+        ("\"25\"", "25", false),
+        ("null", "0", false),
+    ] {
+        assert_eq!(Shape::default().same(&with(sent), &with(stored)), same, "{sent} {stored}");
+    }
+    assert!(!Shape::default().same(&json!([1, 2]), &json!([1])));
+    assert!(!Shape::default().same(&json!({"a": 1}), &json!({"b": 1})));
 }
