@@ -18,7 +18,7 @@ use clearway_sources::http::HttpOptions;
 use clearway_sources::store::{Store, StoreError, StoreEvent};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 pub use answer_memory::AnswerMemory;
 pub use crash_guard::CrashGuard;
@@ -137,6 +137,7 @@ pub async fn drive<S: Store>(
         worker,
         feeds: vec![tokio::spawn(hear).into()],
         effects: JoinSet::new(),
+        look: None,
         told,
         recalled: false,
     };
@@ -164,6 +165,8 @@ struct Driver<S: Store> {
     feeds: Vec<Feed>,
     /// Effects under way. They end with the driver: whoever lost the lease must not write any more.
     effects: JoinSet<()>,
+    /// The last look at objects.
+    look: Option<AbortHandle>,
     told: watch::Sender<LatestReport>,
     /// Whether what an earlier process kept was looked for.
     recalled: bool,
@@ -374,12 +377,17 @@ impl<S: Store> Driver<S> {
                 let about = About { key: self.key.clone(), cached: self.cached_state_key(), share: self.share.clone() };
                 // Those that ended are forgotten, so that the set does not grow.
                 while self.effects.try_join_next().is_some() {}
-                self.effects.spawn(async move {
+                let is_look = matches!(effect, Effect::Look { .. });
+                let task = self.effects.spawn(async move {
                     for input in effects::run_effect(effect, &tools, &settings, &about, &report).await {
                         // Nobody listens any more: the driver has ended.
                         let _ = report.send(input).await;
                     }
                 });
+                // There are other questions now, and the registry of an earlier one may take its time.
+                if is_look && let Some(earlier) = self.look.replace(task) {
+                    earlier.abort();
+                }
             }
         }
     }

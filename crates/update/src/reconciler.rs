@@ -57,6 +57,7 @@ pub struct Reconciler {
     writes: StatusWrites,
     statistics: Statistics,
     events: RecordedEvents,
+    stepped_at: Option<Timestamp>,
 }
 
 /// The object as it was read last.
@@ -101,6 +102,7 @@ impl Reconciler {
             writes: StatusWrites::default(),
             statistics: Statistics::default(),
             events: RecordedEvents::default(),
+            stepped_at: None,
         }
     }
 
@@ -108,6 +110,10 @@ impl Reconciler {
     pub fn step(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         let is_cached = matches!(input, Input::Cached { .. });
+        if self.stepped_at.is_some_and(|before| now < before) {
+            self.turn_back(now);
+        }
+        self.stepped_at = Some(now);
         self.apply_input(input, now, &mut effects);
         let Some(object) = self.subject.as_ref().map(|subject| subject.object.clone()) else {
             // The room that there was for it may be another one's later.
@@ -123,6 +129,13 @@ impl Reconciler {
         self.mark_assessed(&mut effects);
         self.cache(now, &mut effects);
         effects
+    }
+
+    /// Does not wait for as long as the clock was set back.
+    fn turn_back(&mut self, now: Timestamp) {
+        self.upstream.turn_back(now);
+        self.evidence.turn_back(now);
+        self.writes.turn_back(now);
     }
 
     /// When the next step is due if nothing else happens.
@@ -200,9 +213,10 @@ impl Reconciler {
             }
             Input::Fetched { ask, outcome } => self.fetched(&ask, outcome, now, effects),
             Input::Evidence { query, result } => self.answered(&query, result, now, effects),
-            Input::Looked(mut objects) => {
+            Input::Looked { number, mut objects } => {
                 objects.limit(self.upstream.knowledge.as_ref().map(|knowledge| &knowledge.plan));
-                self.evidence.record_objects(objects);
+                self.evidence.record_objects(number, objects);
+                self.writes.composed = false;
             }
             Input::Rollout(rollout) => {
                 // A worker that was stopped may still report.
@@ -211,7 +225,7 @@ impl Reconciler {
                 }
             }
             Input::Stored(Ok(raw)) => {
-                self.writes.stored(now);
+                self.writes.stored(&raw["status"], now);
                 self.statistics.counts.stored += 1;
                 self.read(raw, now);
             }

@@ -1,5 +1,6 @@
 //! Effects, each as one function: the update service, the metrics store, objects, the status, events.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clearway_advice::evidence::ObjectQuestion;
@@ -50,7 +51,9 @@ pub(super) async fn run_effect<S: Store>(
             evaluate(&round, tools, settings, report).await;
             Vec::new()
         }
-        Effect::Look(questions) => vec![Input::Looked(read_objects(questions, tools, key).await)],
+        Effect::Look { number, questions } => {
+            vec![Input::Looked { number, objects: read_objects(questions, tools, key).await }]
+        }
         Effect::Store(object) => vec![store(*object, tools, key).await],
         Effect::Record(event) => {
             let Event { type_, reason, message, .. } = &event;
@@ -206,10 +209,14 @@ async fn read_objects<S: Store>(
     tools: &Tools<S>,
     key: &ObjectReference,
 ) -> ObjectRecords {
-    let permit = tools.memory.acquire().await;
+    let permit = Arc::new(tools.memory.acquire().await);
     let at = (tools.clock)();
-    let heartbeat = tools.heartbeat.clone();
-    let busy = move || heartbeat.begin("the evaluation of rules about objects", Instant::now());
+    let (heartbeat, permit_of_thread) = (tools.heartbeat.clone(), permit.clone());
+    let busy = move || {
+        // A thread goes on when the caller is gone, and so does its need for memory.
+        let _ = &permit_of_thread;
+        heartbeat.begin("the evaluation of rules about objects", Instant::now())
+    };
     let limits = ObjectLimits::default();
     let is_about_release = |(question, _): &(ObjectQuestion, u64)| question.release_constraint().is_some();
     let (about_releases, questions): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_about_release);

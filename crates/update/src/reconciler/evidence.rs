@@ -1,5 +1,7 @@
 //! What the cluster says: queries to the metrics store in rounds, and questions to objects.
 
+use std::time::Duration;
+
 use clearway_advice::evidence::{Failure, ObjectQuestion, Observation, Question};
 use clearway_advice::rounds::{RoundSettings, Rounds};
 use clearway_core::Timestamp;
@@ -21,12 +23,30 @@ pub(super) struct ClusterEvidence {
 }
 
 /// The state of looking at objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    Idle,
-    UnderWay,
-    /// For questions that are not asked any more: what comes of it is not used.
-    Outdated,
+#[derive(Debug, Default)]
+struct Look {
+    /// The number of the last look.
+    last: u64,
+    /// The last look that was for other questions than the present ones: what comes of it, or of those before, is not used.
+    outdated: u64,
+    /// The look that is under way.
+    under_way: Option<u64>,
+    /// When the last one was begun.
+    begun: Option<Timestamp>,
+}
+
+impl Look {
+    /// Whether a look is due: whole intervals after the last one was begun. Releases are fetched when it begins, and how long
+    /// an earlier one took depends on what objects contain, which a registry must not learn.
+    fn is_due(&self, interval: Duration, now: Timestamp) -> bool {
+        self.under_way.is_none() && self.begun.is_none_or(|begun| now.since(begun) >= interval)
+    }
+
+    fn begin(&mut self, now: Timestamp) -> u64 {
+        self.last = self.last.saturating_add(1);
+        (self.under_way, self.begun) = (Some(self.last), Some(now));
+        self.last
+    }
 }
 
 impl ClusterEvidence {
@@ -35,7 +55,7 @@ impl ClusterEvidence {
             rounds: Rounds::new(settings),
             round_since: None,
             objects: None,
-            look: Look::Idle,
+            look: Look::default(),
             contact: MetricsContact::default(),
         }
     }
@@ -49,25 +69,30 @@ impl ClusterEvidence {
         self.discard_objects();
     }
 
-    /// Forgets what objects said, and what is being found out about them: there are other questions.
+    /// Forgets what objects said, and does not wait for what is being found out about them: there are other questions.
     pub(super) fn discard_objects(&mut self) {
         self.objects = None;
-        if self.look == Look::UnderWay {
-            self.look = Look::Outdated;
-        }
+        self.look = Look { last: self.look.last, outdated: self.look.last, ..Look::default() };
     }
 
-    pub(super) fn record_objects(&mut self, objects: ObjectRecords) {
-        if self.look != Look::Outdated {
+    /// Takes what came of a look.
+    pub(super) fn record_objects(&mut self, number: u64, objects: ObjectRecords) {
+        if number > self.look.outdated {
             self.objects = Some(objects);
         }
-        self.look = Look::Idle;
+        self.look.under_way = self.look.under_way.filter(|under_way| *under_way != number);
     }
 
     /// Whether all that there is to ask was asked and answered. A new query waits for the next round, and nothing is open
     /// meanwhile.
     pub(super) fn is_complete(&self) -> bool {
-        self.rounds.is_complete() && self.look == Look::Idle
+        self.rounds.is_complete() && self.look.under_way.is_none()
+    }
+
+    /// Does not wait for longer than it would have because the clock was set back.
+    pub(super) fn turn_back(&mut self, now: Timestamp) {
+        self.look.begun = self.look.begun.map(|begun| begun.min(now));
+        self.round_since = self.round_since.map(|since| since.min(now));
     }
 }
 
@@ -100,6 +125,7 @@ impl Reconciler {
         *(if result.is_ok() { &mut counts.answered } else { &mut counts.failed }) += 1;
         self.evidence.contact.answered(&result);
         self.evidence.rounds.answered(query, result, now);
+        self.writes.composed = false;
         if !self.evidence.rounds.is_open() {
             self.record_metrics_contact(effects);
         }
@@ -120,13 +146,12 @@ impl Reconciler {
         let Some(knowledge) = &self.upstream.knowledge else { return };
         let mut questions = knowledge.plan.object_questions();
         questions.extend(knowledge.plan.release_questions());
-        let look_again = self.settings.look_again;
-        let stale = evidence.objects.as_ref().is_none_or(|objects| now.since(objects.at) >= look_again);
         // Objects are asked with every round, and not more often. Until they answer, what they said last counts.
-        if !questions.is_empty() && evidence.look == Look::Idle && (stale || round_begins) {
-            evidence.look = Look::UnderWay;
+        let interval = if round_begins { Duration::ZERO } else { self.settings.look_again };
+        if !questions.is_empty() && evidence.look.is_due(interval, now) {
+            let number = evidence.look.begin(now);
             let owned = |(question, steps): (&ObjectQuestion, u64)| (question.clone(), steps);
-            effects.push(Effect::Look(questions.into_iter().map(owned).collect()));
+            effects.push(Effect::Look { number, questions: questions.into_iter().map(owned).collect() });
         }
     }
 }

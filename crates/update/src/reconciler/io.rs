@@ -46,7 +46,12 @@ pub enum Input {
         result: Result<Observation<eval::Value>, Failure>,
     },
     /// What objects say to the questions of rules.
-    Looked(ObjectRecords),
+    Looked {
+        /// The number of the look.
+        number: u64,
+        /// What they say.
+        objects: ObjectRecords,
+    },
     /// How far an update is.
     Rollout(Rollout),
     /// What came of storing a status: the object, or why it failed.
@@ -115,8 +120,13 @@ pub enum Effect {
     Assessed(Digest),
     /// Ask the metrics store.
     Evaluate(Round),
-    /// Ask the objects of the cluster these questions, each within so many steps.
-    Look(Vec<(ObjectQuestion, u64)>),
+    /// Ask the objects of the cluster. A look that is under way is not needed any more.
+    Look {
+        /// Larger than that of earlier looks.
+        number: u64,
+        /// The questions, each within so many steps.
+        questions: Vec<(ObjectQuestion, u64)>,
+    },
     /// Store the object with this status.
     Store(Box<Value>),
     /// Look at a release.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clearway_advice::Assessment;
-use clearway_core::{Event, EventType, Timestamp};
+use clearway_core::{Digest, Event, EventType, Timestamp};
 use serde_json::Value;
 
 use super::{Effect, Reconciler};
@@ -26,22 +26,41 @@ pub(super) struct StatusWrites {
     pub(super) retry_at: Option<Timestamp>,
     /// What the last status was computed from.
     pub(super) assessment: Option<Arc<Assessment>>,
-    /// Whether a status was computed from the present answer of the update service.
+    /// Whether a status was computed from the present answer of the update service and all evidence that there is.
     pub(super) composed: bool,
     composed_at: Option<Timestamp>,
     stored_at: Option<Timestamp>,
-    /// Whether one is being stored.
-    storing: bool,
+    /// The digest of the status that is being stored.
+    storing: Option<Digest>,
+    /// The digest of the status that was stored last, and of what the store made of it.
+    stored: Option<(Digest, Digest)>,
 }
 
 impl StatusWrites {
-    pub(super) fn stored(&mut self, now: Timestamp) {
-        (self.storing, self.retry_at, self.stored_at) = (false, None, Some(now));
+    pub(super) fn stored(&mut self, status: &Value, now: Timestamp) {
+        (self.retry_at, self.stored_at) = (None, Some(now));
+        self.stored = self.storing.take().map(|sent| (sent, digest(status)));
     }
 
     pub(super) fn failed(&mut self, retry_at: Timestamp) {
-        (self.storing, self.retry_at) = (false, Some(retry_at));
+        (self.storing, self.retry_at) = (None, Some(retry_at));
     }
+
+    /// Whether a store was sent this status already, and made of it what it has now: storing it again changes nothing.
+    fn is_stored(&self, status: &Value, now: &Value) -> bool {
+        self.stored.as_ref().is_some_and(|(sent, became)| *sent == digest(status) && *became == digest(now))
+    }
+
+    /// Does not wait for as long as the clock was set back.
+    pub(super) fn turn_back(&mut self, now: Timestamp) {
+        let limit = |time: Option<Timestamp>| time.map(|time| time.min(now));
+        (self.composed_at, self.stored_at) = (limit(self.composed_at), limit(self.stored_at));
+        self.retry_at = limit(self.retry_at);
+    }
+}
+
+fn digest(status: &Value) -> Digest {
+    Digest::sha256(status.to_string().as_bytes())
 }
 
 impl Reconciler {
@@ -56,7 +75,7 @@ impl Reconciler {
         self.writes.held_until = self.held(object, now);
         let Some(subject) = &self.subject else { return };
         let writes = &mut self.writes;
-        if writes.storing || writes.held_until.is_some() || writes.retry_at.is_some_and(|again| again > now) {
+        if writes.storing.is_some() || writes.held_until.is_some() || writes.retry_at.is_some_and(|again| again > now) {
             return;
         }
         writes.retry_at = None;
@@ -71,10 +90,11 @@ impl Reconciler {
         let mut composed = status::compose(object, &known, &self.shape, now);
         writes.assessment = composed.assessment.take().map(Arc::new);
         (writes.composed_at, writes.composed) = (Some(now), true);
-        if !self.shape.same(&composed.status, &subject.raw["status"]) {
+        let before = &subject.raw["status"];
+        if !self.shape.same(&composed.status, before) && !writes.is_stored(&composed.status, before) {
+            writes.storing = Some(digest(&composed.status));
             let mut next = Box::new(Value::clone(&subject.raw));
             next["status"] = composed.status;
-            writes.storing = true;
             effects.push(Effect::Store(next));
         }
         for note in &composed.left_out {

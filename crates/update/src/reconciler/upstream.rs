@@ -63,6 +63,13 @@ impl Upstream {
         self.next.filter(|_| self.asking.is_none())
     }
 
+    /// Asks now: the clock was set back, and the next request would be due after as long a time again.
+    pub(super) fn turn_back(&mut self, now: Timestamp) {
+        self.next = None;
+        self.asking = self.asking.map(|since| since.min(now));
+        self.retrieved_at = self.retrieved_at.map(|at| at.min(now));
+    }
+
     /// Drops the state of an earlier process. It is not used, so it does no harm.
     pub(super) fn discard_cached(&mut self, effects: &mut Vec<Effect>) {
         let unused = self.cached_before.take();
@@ -179,11 +186,11 @@ impl Reconciler {
         effects: &mut Vec<Effect>,
     ) {
         if self.upstream.request.as_ref() != Some(request) {
-            // It is not used, so it does no harm; unless it is what the present request was answered with.
-            if let Ok(UpstreamAnswer::Knowledge(unused, _)) = outcome
-                && self.upstream.knowledge.as_ref().is_none_or(|known| known.digest != unused.digest)
-            {
-                effects.push(Effect::Assessed(unused.digest));
+            // It is not used, so it does no harm; unless it is being assessed as the answer to the present request.
+            if let Ok(UpstreamAnswer::Knowledge(unused, _)) = outcome {
+                let is_known = self.upstream.knowledge.as_ref().is_some_and(|known| known.digest == unused.digest);
+                let is_assessed = self.upstream.assessed.as_ref() == Some(&unused.digest);
+                effects.extend((!is_known || is_assessed).then_some(Effect::Assessed(unused.digest)));
             }
             return;
         }

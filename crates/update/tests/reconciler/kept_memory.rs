@@ -165,7 +165,8 @@ fn look(world: &mut World, answers: &[ObjectAnswer]) {
     };
     assert_eq!(questions.len(), answers.len());
     let records = questions.iter().zip(answers).map(record).collect();
-    world.input(Input::Looked(ObjectRecords { at: world.now, records }));
+    let objects = ObjectRecords { at: world.now, records };
+    world.input(Input::Looked { number: u64::MAX, objects });
     world.pass(Duration::from_secs(5));
 }
 

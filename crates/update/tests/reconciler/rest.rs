@@ -47,6 +47,38 @@ fn conflicts_and_failures_are_tried_again_and_nothing_is_lost() {
     assert_eq!(world.count("tell StatusNotStored"), 1, "said once, not three times: {:?}", world.log);
 }
 
+/// What a store makes of a status is its own affair: one that was stored is not stored again, as long as it stays so.
+#[test]
+fn a_store_that_changes_what_it_stores_is_written_to_once() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")])]));
+    world.metrics.insert("a", Some(0.0));
+    world.stored_as = |status| status["colour"] = json!("red");
+    world.start();
+    world.pass(Duration::from_secs(10));
+    let stored = world.count("store");
+    world.pass(Duration::from_hours(1));
+    assert_eq!((world.count("store"), world.available()), (stored, vec!["1.1.0".into(), "1.0.1".into()]));
+    world.edit(|object| object["status"]["availableUpdates"] = json!(null));
+    world.pass(Duration::from_secs(10));
+    assert_eq!(world.available(), ["1.1.0", "1.0.1"], "what somebody else changes is written again");
+}
+
+/// A clock that was wrong and is set right must not stop anything for as long as it was wrong.
+#[test]
+fn a_clock_that_is_set_back_stops_nothing() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")])]));
+    world.metrics.insert("a", Some(0.0));
+    world.start();
+    world.pass(Duration::from_mins(30));
+    world.now = "2026-01-01T00:00:00Z".parse().unwrap();
+    world.service = Service::Away;
+    world.log.clear();
+    world.start();
+    world.pass(Duration::from_mins(70));
+    assert!(world.count("fetch") > 1 && world.count("evaluate") > 0 && world.count("store") > 0, "{:?}", world.log);
+    assert_eq!(world.condition("RetrievedUpdates").0, "False");
+}
+
 /// An interval of a second means one question a second, whatever fraction of it the jitter makes.
 #[test]
 fn a_short_interval_does_not_spin() {

@@ -45,11 +45,13 @@ pub(crate) struct World {
     /// Whether questions about objects are answered at once.
     pub(crate) looking: bool,
     /// Those that were not.
-    pub(crate) looks: Vec<Vec<(ObjectQuestion, u64)>>,
+    pub(crate) looks: Vec<(u64, Vec<(ObjectQuestion, u64)>)>,
     /// How many statuses are overtaken by somebody else's change.
     pub(crate) conflicts: usize,
     /// How many statuses the store does not take.
     pub(crate) failures: usize,
+    /// What the store makes of a status.
+    pub(crate) stored_as: fn(&mut Value),
     pub(crate) log: Vec<String>,
     /// Every request to the update service, in order.
     pub(crate) requests: Vec<UpstreamRequest>,
@@ -129,6 +131,7 @@ impl World {
             looks: Vec::new(),
             conflicts: 0,
             failures: 0,
+            stored_as: |_| {},
             log: Vec::new(),
             requests: Vec::new(),
             kept: None,
@@ -255,13 +258,13 @@ impl World {
                 }
                 round.queries.into_iter().map(|query| Input::Evidence { result: self.value(&query), query }).collect()
             }
-            Effect::Look(questions) => {
+            Effect::Look { number, questions } => {
                 self.log.push(format!("look {}", questions.len()));
                 if !self.looking {
-                    self.looks.push(questions);
+                    self.looks.push((number, questions));
                     return Vec::new();
                 }
-                vec![Input::Looked(self.look(questions))]
+                vec![Input::Looked { number, objects: self.look(questions) }]
             }
             Effect::Store(object) => {
                 self.log.push("store".into());
@@ -275,6 +278,7 @@ impl World {
                 }
                 self.version += 1;
                 self.object = *object;
+                (self.stored_as)(&mut self.object["status"]);
                 self.stored_failing.push(self.condition("Failing").0);
                 self.object["metadata"]["resourceVersion"] = json!(self.version.to_string());
                 vec![Input::Stored(Ok(Box::new(self.object.clone())))]
@@ -378,7 +382,8 @@ impl World {
         Some(Input::Fetched { ask, outcome })
     }
 
-    fn value(&self, query: &str) -> Result<Observation<eval::Value>, QueryFailure> {
+    /// What the metrics store says to a query.
+    pub(crate) fn value(&self, query: &str) -> Result<Observation<eval::Value>, QueryFailure> {
         match self.metrics.get(query) {
             Some(Some(value)) => Ok(Observation {
                 value: eval::Value::Vector(vec![Sample { labels: Labels::default(), value: *value }]),
