@@ -20,8 +20,8 @@ pub(crate) use archive::{ANSWER_BYTES, NAMES_BYTES, OpenedArchive, UNPACKED_FACT
 pub use archive::{ArchiveError, Content, archive, content};
 use collect::{BYTES, Excess};
 pub(crate) use collect::{BYTES as GRAPH_DATA_BYTES, FILES, NAME_BYTES as PATH_BYTES};
-pub use git::git_revision;
 pub(crate) use git::open_git_directory;
+pub use git::{GIT_CAPS, git_revision};
 pub(crate) use memory::{EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert};
 pub use risk_tests::{TestFile, risk_tests};
 

@@ -9,7 +9,7 @@ use clearway_promql::{Millis, Series};
 use crate::files::confined::ConfinedDirectory;
 
 /// Bytes of all files together.
-const BYTES: u64 = 64 << 20;
+pub(crate) const BYTES: u64 = 64 << 20;
 
 /// The series of all files `*.prom` of a directory; samples without a time are of `now`. An error is one sentence, and
 /// quotes no line of a file.

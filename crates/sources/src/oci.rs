@@ -32,6 +32,7 @@ pub use image::media::read_manifest;
 pub(crate) use image::payload::{PayloadLimits, ReleaseFiles, release_files};
 pub(crate) use image::push::{push_artifact, push_image};
 pub(crate) use image::signature::{Attached, attach, attached, cached_signatures};
+pub use image::tree::LAYER_CAPS;
 pub use reference::{Image, ReferenceError, Repository};
 pub use release::SkipReason;
 pub use scrape::{Progress, ScrapedReleases, SkippedTag, Step, releases};

@@ -48,7 +48,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use budget::Budget;
-pub use budget::{COLLECTED_BYTES, COLLECTED_MEMORY};
+pub use budget::{COLLECTED_BYTES, COLLECTED_MEMORY, SNAPSHOT_CAPS};
 pub use collect::crds;
 pub use evidence::object_evidence;
 pub use manifest::MANIFEST;

@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 
 pub use crate::kubernetes::{Apply, Page, Part};
 pub use cluster::ClusterStore;
-pub use directory::StateDirectory;
+pub use directory::{STATE_CAPS, StateDirectory};
 pub use object_files::{OBJECT_BYTES, parse as parse_object_file};
 pub use pages::ObjectPages;
 

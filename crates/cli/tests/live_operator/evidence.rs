@@ -19,7 +19,7 @@ use crate::lab::{ID, Lab, SOON, serve};
 const MARKER: &str = "hunter2marker";
 
 /// A risk by name, its rules, and what becomes of it.
-const RISKS: [(&str, &str, &str); 27] = [
+const RISKS: [(&str, &str, &str); 29] = [
     ("AlwaysThere", "- {type: Always}", "match"),
     ("QueryOne", "- {type: PromQL, promql: {promql: max(affected)}}", "match"),
     ("QueryZero", "- {type: PromQL, promql: {promql: 'max(missing) or 0 * group(affected)'}}", "noMatch"),
@@ -49,6 +49,7 @@ const RISKS: [(&str, &str, &str); 27] = [
         "unknown",
     ),
     ("PolicyViolated", "- {type: Policy, policy: {kind: RequiredLabel, name: owner}}", "match"),
+    ("PolicyOfRelease", "- {type: Policy, policy: {kind: RequiredLabel, name: owner, objects: Release}}", "unknown"),
     ("PolicyAbsent", "- {type: Policy, policy: {kind: RequiredLabel, name: other, whenAbsent: NoMatch}}", "noMatch"),
     (
         "FieldQuoted",
@@ -94,6 +95,7 @@ const RISKS: [(&str, &str, &str); 27] = [
     ),
     ("BundleMixed", "- {type: Bundle, bundle: {group: mixed.example.com, version: 1.x}}", "unknown"),
     ("BundleAbsent", "- {type: Bundle, bundle: {group: absent.example.com, whenAbsent: NoMatch}}", "noMatch"),
+    ("OtherType", "- {type: Weather, weather: {city: Brno}}", "unknown"),
     ("Staged", "- {type: Rollout, rollout: {start: 2020-01-01T00:00:00Z, percentage: 100}}", "noMatch"),
 ];
 

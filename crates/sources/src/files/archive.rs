@@ -42,7 +42,7 @@ pub(crate) struct ArchiveLimits {
 
 impl ArchiveLimits {
     /// For layers of images, which may hold a whole system. Some tools pack every file of a layer by itself.
-    pub(crate) fn layer(unpacked_bytes: u64) -> Self {
+    pub(crate) const fn layer(unpacked_bytes: u64) -> Self {
         ArchiveLimits { unpacked_bytes, entries: 1_000_000, members: 1_000_000 }
     }
 

@@ -28,6 +28,15 @@ const TREE_BYTES: u64 = 16 << 20;
 /// Entries of all directories that are looked at.
 const ENTRIES: usize = 200_000;
 
+/// The caps on revisions in git, as documentation shows them.
+pub const GIT_CAPS: &[(&str, u64)] = &[
+    ("Bytes of one directory (tree object)", TREE_BYTES),
+    ("Entries of all directories that are looked at", ENTRIES as u64),
+    ("Seconds for all of it", PATIENCE.as_secs()),
+    ("Bytes of memory that git may map (Linux)", MEMORY),
+    ("Files among the references and objects of the repository", repository::FILES as u64),
+];
+
 /// Reads the files that a graph-data directory had at a revision of the git repository it stands in.
 pub fn git_revision(path: &Path, revision: &str, limits: &Limits) -> Result<Inputs, GraphDataError> {
     read_revision(path, revision, limits, PATIENCE, MEMORY)

@@ -17,6 +17,19 @@ pub const COLLECTED_BYTES: usize = (64 << 20) - MARGIN;
 /// Bytes of memory for the objects of all kinds while they are collected: with a second copy, whose names are replaced, all
 /// of it stays below 512 MiB.
 pub const COLLECTED_MEMORY: usize = 192 << 20;
+/// Series that a snapshot may hold: twice what is collected.
+const SERIES: Capacity = Capacity { series: 200_000, samples: 4_000_000, bytes: 32 << 20 };
+/// The caps on snapshots, as documentation shows them.
+pub const SNAPSHOT_CAPS: &[(&str, u64)] = &[
+    ("Bytes of all files", BYTES),
+    (
+        "Bytes of memory of the objects of all kinds, estimated before they are read; 30,000 pods need them",
+        MEMORY as u64,
+    ),
+    ("Series", SERIES.series as u64),
+    ("Samples of all series", SERIES.samples as u64),
+    ("Bytes of the texts of labels, each counted once", SERIES.bytes as u64),
+];
 // What was collected can be read.
 const _: () = assert!((COLLECTED_BYTES + MARGIN) as u64 <= BYTES && COLLECTED_MEMORY <= MEMORY);
 
@@ -60,10 +73,9 @@ impl Budget {
     }
 }
 
-/// How many series a snapshot may hold: twice what is collected.
+/// How the series of a snapshot are read.
 pub(super) fn series() -> ReadLimits {
-    let capacity = Capacity { series: 200_000, samples: 4_000_000, bytes: 32 << 20 };
-    ReadLimits { bytes: usize::try_from(BYTES).unwrap_or(usize::MAX), capacity }
+    ReadLimits { bytes: usize::try_from(BYTES).unwrap_or(usize::MAX), capacity: SERIES }
 }
 
 #[cfg(test)]

@@ -30,11 +30,12 @@ use clearway_core::{Diagnostic, Digest, Event, GroupVersionKind, ObjectReference
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::object_files::{LIST_MEMORY, OBJECTS, ObjectFiles, ObjectListing, Unreadable, cannot, text};
+use super::object_files::{self, LIST_MEMORY, OBJECTS, ObjectFiles, ObjectListing, Unreadable, cannot, text};
 use super::{Apply, Page, Part, Store, StoreError, StoreEvent, merge};
 use crate::clock;
 use crate::files::confined::ConfinedDirectory;
 use crate::files::file_tree::ReadError;
+use crate::metrics_directory;
 
 /// How often objects that are followed are looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -46,6 +47,21 @@ const LOCK_TRY: Duration = Duration::from_millis(10);
 const LOG_BYTES: u64 = 1 << 20;
 /// Bytes of the file that holds the number of the last change.
 const NUMBER_BYTES: u64 = 64;
+/// The caps on state directories, as documentation shows them.
+pub const STATE_CAPS: &[(&str, u64)] = &[
+    ("Bytes of one object as YAML, to read and to write", object_files::OBJECT_BYTES as u64),
+    ("Levels of nesting of one object", object_files::DEPTH as u64),
+    ("Values and keys of one object", object_files::VALUES as u64),
+    ("Values behind YAML anchors in one object", object_files::ALIASED as u64),
+    (
+        "Bytes of memory of all objects of one kind that are listed at a time, estimated; 15,000 pods need them. Above it the \
+         kind cannot be read",
+        LIST_MEMORY as u64,
+    ),
+    ("Bytes of all files of the metrics feed (`metrics/*.prom`)", metrics_directory::BYTES),
+    ("Bytes of `events.log` before it is moved aside", LOG_BYTES),
+    ("Seconds that a change waits for a lock that another process holds", LOCK_WAIT.as_secs()),
+];
 /// How many files a message names.
 const NAMED: usize = 3;
 /// The code of the finding that a file is no object.

@@ -19,12 +19,12 @@ pub const OBJECT_BYTES: usize = 3 << 20;
 /// The directory of objects.
 pub(super) const OBJECTS: &str = "objects";
 /// Levels of nesting in one object: twice what the deepest of the known definitions has.
-const DEPTH: usize = 64;
+pub(super) const DEPTH: usize = 64;
 /// Values and keys in one object: a definition of a kind that is as large as may be has a third of them. Bytes alone are no
 /// bound on memory, because the smallest map takes hundreds of times its text.
-const VALUES: usize = 300_000;
+pub(super) const VALUES: usize = 300_000;
 /// Values behind anchors. No file that is written here has any; one that a person wrote has a few.
-const ALIASED: usize = 10_000;
+pub(super) const ALIASED: usize = 10_000;
 
 /// Bytes of memory for all objects of a kind, as [`JsonSize`] estimates them: about 15,000 pods. Who follows a kind may
 /// hold what was seen last beside what is read next.

@@ -10,11 +10,15 @@ use clearway_core::{GraphLimits, RegistryLimits};
 use clearway_operator::driver::{COMPONENT_ANSWER_BYTES, COMPONENT_ANSWERS};
 use clearway_operator::release_violations::{COMMAND_ROUND_BYTES, ROUND_BYTES};
 use clearway_promql::{Fence, Limits};
+use clearway_release::ReleaseLimits;
 use clearway_sources::collector::ObjectLimits;
 use clearway_sources::file_caps::{ARCHIVE_CAPS, GRAPH_DATA_CAPS};
+use clearway_sources::graph_data::GIT_CAPS;
 use clearway_sources::kubernetes::{PAGE_BYTES, PAGE_MEMORY};
+use clearway_sources::oci::LAYER_CAPS;
 use clearway_sources::prometheus::CollectLimits;
-use clearway_sources::snapshot::{COLLECTED_BYTES, COLLECTED_MEMORY};
+use clearway_sources::snapshot::{COLLECTED_BYTES, COLLECTED_MEMORY, SNAPSHOT_CAPS};
+use clearway_sources::store::STATE_CAPS;
 use clearway_update::status::shape::STATUS_CAPS;
 use clearway_update::upstream::BudgetLimits;
 
@@ -58,6 +62,32 @@ fn file_table(caps: &[Cap]) -> String {
     out
 }
 
+/// Caps without what is real.
+fn list(caps: &[(&str, u64)]) -> String {
+    let mut out = "| what is counted | cap |\n|---|--:|\n".to_owned();
+    for (what, most) in caps {
+        // Writing into a text cannot fail.
+        let _ = writeln!(out, "| {what} | {} |", number(*most));
+    }
+    out
+}
+
+/// The caps on a release, and those that differ for one that only a graph names.
+fn releases() -> String {
+    let (limits, named) = (ReleaseLimits::default(), ReleaseLimits::of_graph());
+    let mut out = "| what is counted | cap | of a release that only a graph names |\n|---|--:|--:|\n".to_owned();
+    for (what, most, named) in [
+        ("Files", limits.files as u64, named.files as u64),
+        ("Bytes of all files", limits.bytes, named.bytes),
+        ("Objects", limits.objects as u64, named.objects as u64),
+        ("Values of one object", limits.values as u64, named.values as u64),
+        ("Bytes of memory of all objects, estimated; each alias counts as its value", limits.memory, named.memory),
+    ] {
+        let _ = writeln!(out, "| {what} | {} | {} |", number(most), number(named));
+    }
+    out
+}
+
 /// The bounds on queries, in the same form.
 fn queries() -> Vec<Cap> {
     let (limits, fence) = (Limits::default(), Fence::default());
@@ -97,12 +127,7 @@ fn objects() -> String {
         ("Steps, of one assessment", budget.steps.assessment),
     ]);
     rows.extend(STATUS_CAPS);
-    let mut out = "| what is counted | cap |\n|---|--:|\n".to_owned();
-    for (what, most) in rows {
-        // Writing into a text cannot fail.
-        let _ = writeln!(out, "| {what} | {} |", number(most));
-    }
-    out
+    list(&rows)
 }
 
 /// What is read of a cluster at most, by whom.
@@ -145,8 +170,7 @@ fn evidence() -> String {
 /// What the operator keeps of update services, over all of its objects.
 fn kept() -> String {
     let budget = BudgetLimits::default();
-    let mut out = "| what is counted | cap |\n|---|--:|\n".to_owned();
-    for (what, most) in [
+    let rows = [
         ("`answer_memory` of the ClusterVersion, which no other object uses", budget.cluster_version),
         ("`answer_memory` that is always there for a ComponentVersion: its share", budget.share),
         ("ComponentVersions that have a share", budget.shares),
@@ -157,26 +181,20 @@ fn kept() -> String {
         ("Bytes of one answer for a ComponentVersion", usize::try_from(COMPONENT_ANSWER_BYTES).unwrap()),
         ("Answers for ComponentVersions that are asked for and parsed at one time", COMPONENT_ANSWERS),
         ("Series of the result of a query that are counted", MAX_SERIES),
-    ] {
-        let _ = writeln!(out, "| {what} | {} |", number(most as u64));
-    }
-    out
+    ];
+    list(&rows.map(|(what, most)| (what, most as u64)))
 }
 
 /// The bounds that hold for every document, whatever it is about.
 fn documents() -> String {
     let limits = clearway_core::Limits::default();
-    let mut out = "| what is counted | cap |\n|---|--:|\n".to_owned();
-    for (what, most) in [
+    list(&[
         ("Bytes of one file or stream", limits.file_bytes),
         ("Bytes of one document of a stream", limits.document_bytes as u64),
         ("Bytes of one object: a document, or an item of a list", limits.object_bytes as u64),
         ("Levels of nesting in one document", limits.depth as u64),
         ("Values in one object, after YAML aliases were followed", limits.nodes as u64),
-    ] {
-        let _ = writeln!(out, "| {what} | {} |", number(most));
-    }
-    out
+    ])
 }
 
 /// Fails unless the tables of a page are these. With `SNAPSHOTS=overwrite` in the environment, they are written into it.
@@ -217,6 +235,16 @@ fn the_documented_caps_are_those_of_the_code() {
 
 #[test]
 fn the_documented_caps_of_files_are_those_of_the_code() {
-    let tables = [("graph-data", file_table(GRAPH_DATA_CAPS)), ("archives", file_table(ARCHIVE_CAPS))];
-    check("docs/limits-files.md", &tables);
+    check(
+        "docs/limits-files.md",
+        &[
+            ("graph-data", file_table(GRAPH_DATA_CAPS)),
+            ("archives", file_table(ARCHIVE_CAPS)),
+            ("layers", list(LAYER_CAPS)),
+            ("git", list(GIT_CAPS)),
+            ("snapshots", list(SNAPSHOT_CAPS)),
+            ("releases", releases()),
+            ("state", list(STATE_CAPS)),
+        ],
+    );
 }

@@ -11,7 +11,7 @@ use crate::files::confined::read_regular_file;
 use crate::files::file_tree::printable;
 
 /// Files and directories among the references and objects that are looked at. Git packs them from a few thousand on.
-const FILES: usize = 1_000_000;
+pub(super) const FILES: usize = 1_000_000;
 /// Bytes of the path in the file `commondir`.
 const PATH: u64 = 4096;
 /// Levels of directories below the references and objects.

@@ -17,9 +17,9 @@ pub(in crate::oci) const ANNOTATION: &str = "dev.cosignproject.cosign/signature"
 /// The type of a text that was signed.
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// Signatures that are looked at.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 64;
 /// Bytes of a text that was signed. cosign's have some hundred, and every one of them is held at the same time.
-const TEXT_BYTES: u64 = 64 << 10;
+pub(super) const TEXT_BYTES: u64 = 64 << 10;
 /// What they are kept under, in place of an architecture.
 const KEPT: &str = "signatures";
 

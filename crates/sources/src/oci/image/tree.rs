@@ -8,11 +8,13 @@ use clearway_core::Digest;
 use clearway_graph::Inputs;
 
 use crate::bundle_files::is_manifest_name;
+use crate::files::archive::{ArchiveLimits, NAME_BYTES};
 use crate::files::file_tree::{join, split_last};
 use crate::graph_data::{
     ArchiveError, EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert,
 };
 use crate::oci::archive::{self, ArchiveDefect, Kind, WalkControl};
+use crate::oci::image::signature;
 
 /// What one layer may put and take away, of what is wanted.
 const CHANGES: usize = 100_000;
@@ -20,6 +22,17 @@ const CHANGES: usize = 100_000;
 const NOUN: &str = "files that can be graph-data";
 /// Bytes of the names of that.
 const NAMES_BYTES: usize = 8 << 20;
+
+/// The caps on layers of images, and on signatures of their digests, as documentation shows them.
+pub const LAYER_CAPS: &[(&str, u64)] = &[
+    ("Entries of one layer", ArchiveLimits::layer(0).entries),
+    ("Members of gzip, or frames of zstd, of one layer", ArchiveLimits::layer(0).members),
+    ("Bytes of one name", NAME_BYTES as u64),
+    ("Files that can be graph-data, and removals of such, of one layer", CHANGES as u64),
+    ("Bytes of their names", NAMES_BYTES as u64),
+    ("Bytes of a text that was signed", signature::TEXT_BYTES),
+    ("Signatures of one digest that are looked at; others are skipped", signature::MOST as u64),
+];
 
 /// Which files of an image are kept, and how many.
 #[derive(Clone, Copy)]
