@@ -217,9 +217,8 @@ fn a_git_that_waits_for_ever_is_ended() {
     let head = repository.path().join(".git/HEAD");
     fs::remove_file(&head).unwrap();
     mknodat(CWD, &head, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let patience = Duration::from_millis(200);
-    let error =
-        read_revision(&repository.path(), "HEAD", &Limits::default(), patience, MEMORY).unwrap_err().to_string();
+    let of_git = GitLimits { patience: Duration::from_millis(200), ..LIMITS };
+    let error = read_revision(&repository.path(), "HEAD", &Limits::default(), of_git).unwrap_err().to_string();
     assert!(error.contains("git did not finish within 0.2 seconds"), "{error}");
 }
 
@@ -230,10 +229,35 @@ fn a_commit_that_takes_much_memory_ends_git_and_not_more() {
     // Git reads a commit as a whole before its directory is known. All of one letter, it takes little room in a repository.
     let message = vec![b'x'; 64 << 20];
     let commit = repository.git_with(&["commit-tree", "HEAD^{tree}"], &message);
-    let read = |memory: u64| read_revision(&repository.path(), &commit, &Limits::default(), PATIENCE, memory);
+    let read =
+        |memory: u64| read_revision(&repository.path(), &commit, &Limits::default(), GitLimits { memory, ..LIMITS });
     let error = read(48 << 20).unwrap_err().to_string();
     assert!(error.contains("git may use at most 48 MiB"), "{error}");
     assert_eq!(read(MEMORY).unwrap(), git_revision(&repository.path(), "HEAD", &Limits::default()).unwrap());
+}
+
+#[test]
+fn directories_above_their_caps_refuse_a_revision() {
+    let repository = Repository::new();
+    for number in 0..20 {
+        repository.write(&format!("risks/r{number}.yaml"), "r");
+    }
+    repository.commit();
+    let read = |of_git: GitLimits| {
+        let read = read_revision(&repository.path(), "HEAD", &Limits::default(), of_git);
+        read.map(|inputs| inputs.iter().count()).map_err(|error| error.to_string())
+    };
+    // The root has three entries, `channels` one and `risks` twenty-one; each has about forty bytes.
+    assert_eq!(read(GitLimits { entries: 25, tree_bytes: 900, ..LIMITS }), Ok(23));
+    for (of_git, want) in [
+        (GitLimits { entries: 24, ..LIMITS }, "its directories have more than 24 entries"),
+        (GitLimits { entries: 2, ..LIMITS }, "its directories have more than 2 entries"),
+        (GitLimits { tree_bytes: 200, ..LIMITS }, "an object of it is larger than 200 bytes"),
+        (GitLimits { tree_bytes: 20, ..LIMITS }, "a directory in it is larger than 20 bytes"),
+    ] {
+        let error = read(of_git).unwrap_err();
+        assert!(error.ends_with(want), "{want}: {error}");
+    }
 }
 
 #[test]
