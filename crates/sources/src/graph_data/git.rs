@@ -5,6 +5,7 @@
 //! the objects that are asked for. The repository may be a stranger's: nothing that its configuration names is run, and
 //! nothing is fetched from anywhere, and no other repository is read in its place.
 
+mod location;
 mod process;
 mod repository;
 
