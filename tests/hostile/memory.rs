@@ -59,6 +59,25 @@ fn graph_data_at_its_caps_for_commands() {
     }
 }
 
+/// Each was read in the square of its length, or took a thousand times its bytes.
+#[test]
+fn texts_of_little_for_commands() {
+    let place = tempfile::tempdir().unwrap();
+    for (number, (name, says)) in [
+        ("releases that are none, on one line", "more findings of this kind are not shown"),
+        ("aliases of a quoted text", "aliases expand to more than 16777216 bytes of text in one file"),
+        ("aliases in every release", "aliases expand to more than 1000000 values in one file"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let data = format!("data{number}");
+        write(&place.path().join(&data), name);
+        let ended = run(place.path(), &["graph", "lint", "--graph", &data]);
+        assert!(ended.text.contains(says), "{name}: {}", shortened(&ended.text));
+    }
+}
+
 /// An answer of two megabytes in which each of many updates carries many risks of long names, which are shown beside each of
 /// them: each version is a minor of its own, so that nothing can be put together.
 fn risks_that_all_updates_share(versions: usize) -> String {

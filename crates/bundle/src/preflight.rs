@@ -10,7 +10,7 @@ mod release;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use clearway_core::{GroupVersionKind, ObjectName, Severity};
+use clearway_core::{GroupVersionKind, ObjectName, Severity, ValuePath};
 use clearway_schema::{Violation, excerpt, field_path};
 use serde::Serialize;
 use serde_json::Value;
@@ -186,7 +186,7 @@ impl Preflight {
         check.all.count_object(object, Vec::new());
         let stored = check.new.pruned(object);
         let mut fields = Vec::new();
-        lost_fields(object, &stored, "", &mut fields);
+        lost_fields(object, &stored, &ValuePath::Root, &mut fields);
         check.lost.add(object, fields);
         let known: BTreeSet<(String, &str)> = match &check.old {
             Some(old) => {
@@ -424,23 +424,31 @@ fn is_below(path: &str, other: &str) -> bool {
 
 /// The first fields of an object that are not in what would be stored of it; `[]` stands for any element. A stored object
 /// can have very many of them.
-fn lost_fields(before: &Value, after: &Value, path: &str, lost: &mut Vec<String>) {
+fn lost_fields(before: &Value, after: &Value, path: &ValuePath<'_>, lost: &mut Vec<String>) {
+    if lost.len() >= DETAILS {
+        return;
+    }
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
             for (key, value) in before {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let path = ValuePath::Field(path, key);
                 match after.get(key) {
                     Some(kept) => lost_fields(value, kept, &path, lost),
                     // A null says nothing that could be lost.
                     None if value.is_null() => {}
-                    None if lost.len() < DETAILS && !lost.contains(&path) => lost.push(path),
+                    None if lost.len() < DETAILS => {
+                        let path = path.to_string();
+                        if !lost.contains(&path) {
+                            lost.push(path);
+                        }
+                    }
                     None => {}
                 }
             }
         }
         (Value::Array(before), Value::Array(after)) => {
             for (value, kept) in before.iter().zip(after) {
-                lost_fields(value, kept, &format!("{path}[]"), lost);
+                lost_fields(value, kept, &ValuePath::AnyItem(path), lost);
             }
         }
         _ => {}

@@ -151,42 +151,40 @@ impl Diagnostic {
 impl Excerpt {
     /// Longest piece of a line that is shown; JSON dumps are often one line of megabytes.
     const WINDOW: usize = 160;
+    /// How far the ends of a line are looked for on either side: what is further away is not shown.
+    const REACH: usize = 2 * Self::WINDOW;
 
     /// The line of `source` that holds the byte range `span`, cut to a readable piece around it.
     ///
-    /// Returns nothing if the range does not lie in the text. The range ends with its line.
+    /// Returns nothing if the range does not lie in the text. The range ends with its line. However long the line is, a
+    /// small part of it is looked at: a file of one line may have a finding at every other byte.
     pub fn of(source: &str, span: Range<usize>) -> Option<Excerpt> {
-        let before = source.get(..span.start)?;
-        let after = source.get(span.start..)?;
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        if !source.is_char_boundary(span.start) {
+            return None;
+        }
+        let near = Self::near(source, span.start);
+        let (before, after) = (source.get(near.start..span.start)?, source.get(span.start..near.end)?);
+        let line_start = before.rfind('\n').map_or(near.start, |at| near.start + at + 1);
         let line_end = span.start + after.find('\n').unwrap_or(after.len());
         let line = source.get(line_start..line_end)?.trim_end_matches('\r');
         let start = (span.start - line_start).min(line.len());
         let end = (span.end.max(span.start) - line_start).clamp(start, line.len());
         if line.len() <= Self::WINDOW {
-            return Some(Excerpt { text: line.to_owned(), start, end: ceil_boundary(line, end) });
+            return Some(Excerpt { text: line.to_owned(), start, end: line.ceil_char_boundary(end) });
         }
-        let from = floor_boundary(line, start.saturating_sub(Self::WINDOW / 2));
-        let to = ceil_boundary(line, (from + Self::WINDOW).min(line.len()));
+        let from = line.floor_char_boundary(start.saturating_sub(Self::WINDOW / 2));
+        let to = line.ceil_char_boundary((from + Self::WINDOW).min(line.len()));
         let (lead, tail) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });
         let text = format!("{lead}{}{tail}", line.get(from..to)?);
-        let shift = |at: usize| ceil_boundary(line, at.clamp(from, to)) - from + lead.len();
+        let shift = |at: usize| line.ceil_char_boundary(at.clamp(from, to)) - from + lead.len();
         Some(Excerpt { start: shift(start), end: shift(end), text })
     }
-}
 
-fn floor_boundary(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
+    /// The part of a text around a byte that an excerpt is taken from.
+    fn near(source: &str, at: usize) -> Range<usize> {
+        let from = source.floor_char_boundary(at.saturating_sub(Self::REACH));
+        from..source.ceil_char_boundary(at.saturating_add(Self::REACH))
     }
-    at
-}
-
-fn ceil_boundary(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]
@@ -210,6 +208,25 @@ mod tests {
     }
 
     #[test]
+    fn a_small_part_of_a_long_line_is_looked_at() {
+        // A letter of one byte and one of four: the ends of what is looked at are between letters.
+        let source = "x𝄞".repeat(200_000);
+        for at in [0, 1, 5, 500_000, 999_995, 999_996, 1_000_000] {
+            let near = Excerpt::near(&source, at);
+            assert!(near.contains(&at) || at == source.len(), "{at}: {near:?}");
+            assert!(near.len() <= 2 * (Excerpt::REACH + 4), "{at}: {near:?}");
+            assert!(source.get(near.clone()).is_some(), "{at}: {near:?}");
+            // Nothing outside of it makes a difference.
+            let excerpt = Excerpt::of(&source, at..at + 1);
+            let before = source.get(..near.start).unwrap().replace('x', "\n");
+            let after = source.get(near.end..).unwrap().replace('x', "\n");
+            let other = format!("{before}{}{after}", &source[near]);
+            assert_eq!(Excerpt::of(&other, at..at + 1), excerpt, "{at}");
+            assert_eq!(excerpt.is_some(), source.is_char_boundary(at), "{at}");
+        }
+    }
+
+    #[test]
     fn json_has_the_place_as_one_object_named_where() {
         let place =
             Place { file: Some("a.yaml".into()), position: Some(Position { line: 3, column: 7 }), ..Place::default() };
@@ -220,7 +237,27 @@ mod tests {
         );
     }
 
+    /// The same with the ends of the line looked for in the whole text.
+    fn of_the_whole_line(source: &str, start: usize) -> Option<String> {
+        let (before, after) = source.split_at_checked(start)?;
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line_end = start + after.find('\n').unwrap_or(after.len());
+        let line = source.get(line_start..line_end)?;
+        let start = start - line_start;
+        let from = line.floor_char_boundary(start.saturating_sub(Excerpt::WINDOW / 2));
+        let from = if line.len() <= Excerpt::WINDOW { 0 } else { from };
+        let to = line.ceil_char_boundary(from + Excerpt::WINDOW);
+        let (lead, tail) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });
+        Some(format!("{lead}{}{tail}", line.get(from..to)?))
+    }
+
     proptest! {
+        #[test]
+        fn lines_of_any_length_are_cut_in_the_same_way(text in "([a-zé𝄞]{0,400}\n?){0,4}", start in 0_usize..1_600) {
+            let start = text.floor_char_boundary(start);
+            prop_assert_eq!(Excerpt::of(&text, start..start + 1).map(|excerpt| excerpt.text), of_the_whole_line(&text, start));
+        }
+
         #[test]
         fn any_range_of_any_text_gives_a_sound_excerpt_or_none(text in "(?s).{0,400}", start in 0_usize..500, length in 0_usize..500) {
             if let Some(excerpt) = Excerpt::of(&text, start..start + length) {

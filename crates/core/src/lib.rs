@@ -23,6 +23,7 @@ mod object;
 pub mod suggestion;
 pub mod terminal_text;
 mod timestamp;
+mod value_path;
 mod version;
 
 pub use address::{Address, redacted};
@@ -40,4 +41,5 @@ pub use object::{
     ObjectReferenceError, Observed, is_config_map, is_secret_kind, split_api_version,
 };
 pub use timestamp::{Timestamp, TimestampError, humanize};
+pub use value_path::ValuePath;
 pub use version::{Version, VersionError};

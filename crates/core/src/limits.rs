@@ -29,6 +29,10 @@ pub struct Limits {
     pub depth: usize,
     /// Values in one object, after aliases were followed: stops the "billion laughs".
     pub nodes: usize,
+    /// Values that the aliases of one file or stream stand for: objects may be kept, each with a copy of its own.
+    pub alias_values: usize,
+    /// Bytes of the texts that the aliases of one file or stream stand for.
+    pub alias_text: usize,
     /// Items of one `List` above which a reader is told that it is unusually long.
     pub list_items: usize,
     /// What an update graph may hold, in files and in answers of a service.
@@ -43,6 +47,8 @@ impl Default for Limits {
             object_bytes: 16 << 20,
             depth: 128,
             nodes: 1_000_000,
+            alias_values: 1_000_000,
+            alias_text: 16 << 20,
             list_items: 50_000,
             graph: GraphLimits::default(),
         }

@@ -164,6 +164,27 @@ fn metadata_from_outside_adds_and_removes_edges() {
     }
 }
 
+/// Of two that stand under one key, one would not remove what it is there for.
+#[test]
+fn metadata_from_outside_that_stands_twice_refuses_the_revision() {
+    const REGEX: &str = "io.openshift.upgrades.graph.previous.remove_regex";
+    let read = |raw: &str| loaded(&[("raw/metadata.json", &raw.replace("KEY", REGEX))]);
+    for (raw, message) in [
+        (r#"{"1.0.1": {"KEY": "^1[.]0[.]0", "KEY": "^0[.]"}}"#, format!("`{REGEX}` of 1.0.1 is set twice")),
+        (r#"{"1.0.1": {"KEY": "^1", "a": "b", "KEY": "^1"}}"#, format!("`{REGEX}` of 1.0.1 is set twice")),
+        (r#"{"1.0.1": {"KEY": "^1"}, "1.0.1": {"a": "b"}}"#, "the metadata of 1.0.1 is set twice".to_owned()),
+        (r#"{"1.0.1": {}, "1.0.1": {"KEY": "^1"}}"#, "the metadata of 1.0.1 is set twice".to_owned()),
+        (r#"{"1.0.1+a": {"KEY": "^0"}, "1.0.1+b": {"KEY": "^1"}}"#, "the metadata of 1.0.1 is set twice".to_owned()),
+    ] {
+        let outcome = read(raw);
+        let found = outcome.diagnostics.first().unwrap();
+        assert_eq!((found.code.as_ref(), &found.message), ("GD030", &message), "{raw}");
+        assert!(outcome.revision.is_none(), "{raw}");
+    }
+    // What is only shown may stand twice.
+    assert!(read(r#"{"1.0.1": {"a": "b", "a": "b", "KEY": "^0"}, "1.0.2": {"KEY": "^0"}}"#).revision.is_some());
+}
+
 #[test]
 fn a_channel_holds_a_version_of_every_architecture_or_of_the_one_it_names() {
     let outcome = loaded(&[("channels/fast-1.yaml", "name: fast-1\nversions:\n- 1.0.0\n- 1.0.1+arm64\n- 9.0.0\n")]);

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use clearway_core::ValuePath;
 use clearway_schema::{Schema, SchemaError, Violation};
 
 use crate::constraint_crd::GROUP;
@@ -178,36 +179,46 @@ fn check_name(name: &str) -> Result<(), ConstraintError> {
     Ok(())
 }
 
+/// Unknown fields that are named.
+const MOST_UNKNOWN: usize = 1_000;
+
 /// Fields of the specification that the schema does not describe.
 fn unknown_fields(object: &Value, schema: &Schema) -> Vec<String> {
     let pruned = schema.pruned(object);
     let mut unknown = Vec::new();
-    let mut stack = vec![(String::from("spec"), object.get("spec"), pruned.get("spec"))];
     for (name, _) in object.as_object().into_iter().flatten() {
         if !matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "spec" | "status") {
-            unknown.push(name.clone());
+            unknown.push(ValuePath::Field(&ValuePath::Root, name).to_string());
+            if unknown.len() >= MOST_UNKNOWN {
+                break;
+            }
         }
     }
-    while let Some((path, before, after)) = stack.pop() {
-        match (before, after) {
-            (Some(Value::Object(before)), Some(Value::Object(after))) => {
-                for (name, value) in before {
-                    let path = format!("{path}.{name}");
-                    match after.get(name) {
-                        Some(after) => stack.push((path, Some(value), Some(after))),
-                        None if value.is_null() => {}
-                        None => unknown.push(path),
-                    }
-                }
-            }
-            (Some(Value::Array(before)), Some(Value::Array(after))) => {
-                for (number, (before, after)) in before.iter().zip(after).enumerate() {
-                    stack.push((format!("{path}[{number}]"), Some(before), Some(after)));
-                }
-            }
-            _ => {}
-        }
+    if let (Some(before), Some(after)) = (object.get("spec"), pruned.get("spec")) {
+        pruned_fields(before, after, &ValuePath::Field(&ValuePath::Root, "spec"), &mut unknown);
     }
     unknown.sort();
     unknown
+}
+
+/// Fields of a value that are not in what is left of it.
+fn pruned_fields(before: &Value, after: &Value, path: &ValuePath<'_>, unknown: &mut Vec<String>) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            for (name, value) in before {
+                let path = ValuePath::Field(path, name);
+                match after.get(name) {
+                    Some(after) => pruned_fields(value, after, &path, unknown),
+                    None if value.is_null() || unknown.len() >= MOST_UNKNOWN => {}
+                    None => unknown.push(path.to_string()),
+                }
+            }
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            for (number, (before, after)) in before.iter().zip(after).enumerate() {
+                pruned_fields(before, after, &ValuePath::Item(path, number), unknown);
+            }
+        }
+        _ => {}
+    }
 }

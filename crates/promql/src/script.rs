@@ -24,7 +24,7 @@ mod notation;
 mod parse;
 mod run;
 
-pub use parse::ScriptError;
+pub use parse::{SCRIPT_BYTES, ScriptError};
 pub use run::{Outcome, Report, Verdict, run};
 
 #[cfg(test)]

@@ -16,14 +16,16 @@ pub(super) fn lint(manifests: &[Manifest], findings: &mut FindingList) {
             let help = "create secrets in the cluster, or let your operator fetch them";
             findings.push(finding(codes::SECRET, message, manifest, Some(field.to_owned())).with_help(help));
         }
-        for (path, image) in manifest.images() {
+        manifest.each_image(&mut |path, image| {
             if !image.contains('@') {
-                let message =
-                    format!("the image `{}` is named by a tag, which can be moved to another image", shown(image));
-                let help = "name it by digest: host/path@sha256:…";
-                findings.push(finding(codes::IMAGE_BY_TAG, message, manifest, Some(path)).with_help(help));
+                findings.report(Severity::Warning, || {
+                    let message =
+                        format!("the image `{}` is named by a tag, which can be moved to another image", shown(image));
+                    let help = "name it by digest: host/path@sha256:…";
+                    finding(codes::IMAGE_BY_TAG, message, manifest, Some(path.to_string())).with_help(help)
+                });
             }
-        }
+        });
     }
     for Hoisted { manifest, needed_by } in hoisted(manifests) {
         let message = format!(

@@ -1,6 +1,6 @@
 //! One object of a release: where it stands, which it is, and what its annotations ask for.
 
-use clearway_core::{GroupKind, GroupVersionKind, ObjectId, ObjectReference, Position};
+use clearway_core::{GroupKind, GroupVersionKind, ObjectId, ObjectReference, Position, ValuePath};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -92,11 +92,9 @@ impl Manifest {
         })
     }
 
-    /// The images of its containers, each with where it is named, in order.
-    pub fn images(&self) -> Vec<(String, &str)> {
-        let mut found = Vec::new();
-        images(&self.object, "", &mut found);
-        found
+    /// Goes through the images of its containers, each with where it is named, in order.
+    pub fn each_image<'o>(&'o self, visit: &mut dyn FnMut(&ValuePath<'_>, &'o str)) {
+        images(&self.object, &ValuePath::Root, visit);
     }
 }
 
@@ -105,26 +103,26 @@ pub(super) fn annotation<'o>(object: &'o Value, name: &str) -> Option<&'o str> {
 }
 
 /// Looks for lists of containers, wherever an object has them: in pods, in templates of pods, in those of custom kinds.
-fn images<'o>(value: &'o Value, path: &str, found: &mut Vec<(String, &'o str)>) {
+fn images<'o>(value: &'o Value, path: &ValuePath<'_>, visit: &mut dyn FnMut(&ValuePath<'_>, &'o str)) {
     const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let path = ValuePath::Field(path, key);
                 if let (true, Value::Array(items)) = (LISTS.contains(&key.as_str()), value) {
                     for (number, item) in items.iter().enumerate() {
                         if let Some(image) = item.get("image").and_then(Value::as_str) {
-                            found.push((format!("{path}[{number}].image"), image));
+                            visit(&ValuePath::Field(&ValuePath::Item(&path, number), "image"), image);
                         }
                     }
                 } else {
-                    images(value, &path, found);
+                    images(value, &path, visit);
                 }
             }
         }
         Value::Array(items) => {
             for (number, item) in items.iter().enumerate() {
-                images(item, &format!("{path}[{number}]"), found);
+                images(item, &ValuePath::Item(path, number), visit);
             }
         }
         _ => {}
@@ -141,7 +139,7 @@ mod tests {
         let object = json!({"spec": {"template": {"spec": {"containers": [{"image": "a"}, {"name": "x"}],
             "initContainers": [{"image": "b"}]}}, "image": "no container"}});
         let mut found = Vec::new();
-        images(&object, "", &mut found);
+        images(&object, &ValuePath::Root, &mut |path, image| found.push((path.to_string(), image)));
         assert_eq!(
             found,
             [

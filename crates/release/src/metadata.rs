@@ -1,8 +1,10 @@
 //! What a release says about itself: the files `release-metadata` and `image-references`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use clearway_core::Version;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 /// The only kind of metadata that is read.
@@ -43,8 +45,37 @@ struct Raw {
     previous: Option<Vec<String>>,
     #[serde(default)]
     next: Option<Vec<String>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique")]
     metadata: Option<BTreeMap<String, String>>,
+}
+
+/// Texts by key, each of which stands once: of two expressions that remove updates, the first one would be lost.
+fn unique<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<String, String>>, D::Error> {
+    struct Texts;
+    impl<'de> Visitor<'de> for Texts {
+        type Value = Option<BTreeMap<String, String>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of strings")
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut texts = BTreeMap::new();
+            while let Some((key, text)) = map.next_entry::<String, String>()? {
+                if texts.contains_key(&key) {
+                    let key: String = key.chars().filter(|letter| !letter.is_control()).take(80).collect();
+                    return Err(A::Error::custom(format_args!("the key `{key}` is set twice")));
+                }
+                texts.insert(key, text);
+            }
+            Ok(Some(texts))
+        }
+    }
+    deserializer.deserialize_any(Texts)
 }
 
 impl Metadata {
@@ -152,6 +183,29 @@ mod tests {
         assert_eq!(Metadata::read(&metadata.write()).unwrap(), metadata);
         let bare = br#"{"kind": "cincinnati-metadata-v0", "version": "1.0.0", "next": null}"#;
         assert_eq!(Metadata::read(bare).unwrap().previous, Vec::<String>::new());
+    }
+
+    #[test]
+    fn metadata_whose_keys_stand_twice_is_refused() {
+        const REGEX: &str = "io.openshift.upgrades.graph.previous.remove_regex";
+        let read = |fields: &str| {
+            let text = format!(r#"{{"kind": "cincinnati-metadata-v0", "version": "1.0.0", {fields}}}"#);
+            Metadata::read(text.as_bytes()).map(|read| read.metadata.len()).map_err(|error| error.to_string())
+        };
+        let twice = format!("the key `{REGEX}` is set twice");
+        for (fields, want) in [
+            (format!(r#""metadata": {{"{REGEX}": "^1", "{REGEX}": "^2"}}"#), twice.as_str()),
+            (format!(r#""metadata": {{"{REGEX}": "^1", "url": "u", "{REGEX}": "^1"}}"#), &twice),
+            (r#""metadata": {"a": "b"}, "metadata": {"c": "d"}"#.to_owned(), "duplicate field `metadata`"),
+            (r#""previous": ["0.1.0"], "previous": []"#.to_owned(), "duplicate field `previous`"),
+            (r#""metadata": {"a": 1}"#.to_owned(), "expected a string"),
+            (r#""metadata": ["a"]"#.to_owned(), "expected an object of strings"),
+        ] {
+            let error = read(&fields).unwrap_err();
+            assert!(error.contains(want), "{fields}: {error}");
+        }
+        assert_eq!(read(r#""metadata": null"#), Ok(0));
+        assert_eq!(read(r#""metadata": {"a": "b", "c": "b"}"#), Ok(2));
     }
 
     #[test]

@@ -252,8 +252,13 @@ pub(super) fn object(root: Node<'_>, source: Source<'_>) -> Result<(ObjectRefere
         let message = "the definition lacks spec.group, spec.names.kind or spec.names.plural".to_owned();
         return Err(no(message, root.get("spec").unwrap_or(root)));
     }
-    if let Some((path, image)) = manifest.images().into_iter().find(|(_, image)| image.contains("{{")) {
-        let message = format!("{path} is a template, `{}`", shown(image));
+    let mut template = None;
+    manifest.each_image(&mut |path, image| {
+        if template.is_none() && image.contains("{{") {
+            template = Some(format!("{path} is a template, `{}`", shown(image)));
+        }
+    });
+    if let Some(message) = template {
         return Err(Box::new(at(codes::TEMPLATE, message, source, root).with_help("render it first")));
     }
     Ok((reference, manifest.object))
@@ -298,10 +303,10 @@ fn repeated_keys(root: Node<'_>, source: Source<'_>, reading: &mut Reading) {
             if let [one, other] = pair
                 && one.raw() == other.raw()
             {
-                let message = format!("the key `{}` is set twice; the last value is used", shown(other.raw()));
-                let mut finding = at(codes::REPEATED_KEY, message, source, *other);
-                finding.severity = Severity::Warning;
-                reading.add(finding);
+                reading.findings.report(Severity::Warning, || {
+                    let message = format!("the key `{}` is set twice; the last value is used", shown(other.raw()));
+                    at(codes::REPEATED_KEY, message, source, *other)
+                });
             }
         }
         open.extend(node.fields().map(|(_, value)| value));

@@ -5,11 +5,12 @@ use clearway_core::limits::Cap;
 use crate::files::archive::{ATTRIBUTE_BYTES, ArchiveLimits, NAME_BYTES as ENTRY_NAME_BYTES};
 use crate::files::confined::NAMES;
 use crate::files::file_tree::LINKS;
-use crate::graph_data::{ANSWER_BYTES, FILES, GRAPH_DATA_BYTES, NAMES_BYTES, PATH_BYTES, UNPACKED_FACTOR};
+use crate::graph_data::{ANSWER_BYTES, ENTRIES, FILES, GRAPH_DATA_BYTES, NAMES_BYTES, PATH_BYTES, UNPACKED_FACTOR};
 
 /// Of graph-data, from every source.
 pub const GRAPH_DATA_CAPS: &[Cap] = &[
     cap("files", "Files of a revision, counting those that cannot be read", 1_796, FILES as u64),
+    cap("entries", "Files and directories that are looked at to find them", 1_802, ENTRIES as u64),
     cap("bytes", "Bytes of all files", 5_754_257, GRAPH_DATA_BYTES),
     cap("path", "Bytes of the path of a file", 85, PATH_BYTES as u64),
     cap("names", "Names in one directory", 1_717, NAMES as u64),

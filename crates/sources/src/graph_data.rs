@@ -18,8 +18,8 @@ use clearway_graph::Inputs;
 use crate::files::confined::{ConfinedDirectory, DirectoryError, Pauses, READS, ReadHooks, read_settled_by};
 pub(crate) use archive::{ANSWER_BYTES, NAMES_BYTES, OpenedArchive, UNPACKED_FACTOR};
 pub use archive::{ArchiveError, Content, archive, content};
+pub(crate) use collect::{BYTES as GRAPH_DATA_BYTES, ENTRIES, FILES, NAME_BYTES as PATH_BYTES};
 use collect::{BYTES, Excess};
-pub(crate) use collect::{BYTES as GRAPH_DATA_BYTES, FILES, NAME_BYTES as PATH_BYTES};
 pub(crate) use git::open_git_directory;
 pub use git::{GIT_CAPS, git_revision};
 pub(crate) use memory::{EntryClass, MemoryTree, StoredEntry, classify_entry, directory_in_place_of_file, insert};
@@ -72,6 +72,14 @@ pub enum GraphDataError {
     /// There are too many files.
     #[error("{}: more than {limit} files", path.display())]
     TooManyFiles {
+        /// Which directory.
+        path: PathBuf,
+        /// The limit.
+        limit: usize,
+    },
+    /// There are too many names.
+    #[error("{}: more than {limit} files and directories (the cap `entries`)", path.display())]
+    TooManyEntries {
         /// Which directory.
         path: PathBuf,
         /// The limit.
@@ -142,6 +150,7 @@ fn read_opened(
         collect::collect(directory, bytes).map_err(|excess| match excess {
             Excess::Bytes(limit) => GraphDataError::TooLarge { path: path(), limit },
             Excess::Files(limit) => GraphDataError::TooManyFiles { path: path(), limit },
+            Excess::Entries(limit) => GraphDataError::TooManyEntries { path: path(), limit },
         })
     });
     read.map_err(|error| match error {

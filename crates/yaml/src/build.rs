@@ -1,11 +1,13 @@
 //! From parser events to a tape.
 //!
 //! A [`Builder`] takes the events of one value. It follows aliases and merge keys (`<<`) by copying, and counts every
-//! entry it makes against the limit, so that a small text cannot become a large tree.
+//! entry it makes against the limit, so that a small text cannot become a large tree. What aliases stand for is counted
+//! for the whole stream ([`Aliased`]): whoever keeps its objects has a copy of it for each alias.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
+use clearway_core::Limits;
 use granit_parser::{Event, ScalarStyle, Span};
 
 use crate::tape::{Entry, Shape, Tape};
@@ -15,7 +17,9 @@ use crate::tape::{Entry, Shape, Tape};
 pub(crate) enum BuildError {
     #[error("more than {limit} values in one object (each alias counts as its value)")]
     TooManyValues { limit: usize },
-    #[error("aliases expand to more than {limit} bytes of text")]
+    #[error("aliases expand to more than {limit} values in one file")]
+    TooManyAliased { limit: usize },
+    #[error("aliases expand to more than {limit} bytes of text in one file")]
     TooMuchText { limit: usize },
     #[error("a list or an object cannot be a key")]
     ComplexKey,
@@ -25,9 +29,41 @@ pub(crate) enum BuildError {
     BadMerge,
 }
 
-/// Bytes of text that aliases may stand for in one document. Text that had to be unescaped or unfolded is copied for each of
-/// them.
-const ALIASED: usize = 16 << 20;
+/// What the aliases of a stream stand for so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Aliased {
+    values: usize,
+    /// Of all texts, also of those that are only borrowed here: who keeps an object has them as often as they stand in it.
+    text: usize,
+    most_values: usize,
+    most_text: usize,
+}
+
+impl Aliased {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Aliased { values: 0, text: 0, most_values: limits.alias_values, most_text: limits.alias_text }
+    }
+
+    /// Counts a copy of some entries for an alias.
+    fn add(&mut self, entries: &[Entry<'_>]) -> Result<(), BuildError> {
+        self.values = self.values.saturating_add(entries.len());
+        if self.values > self.most_values {
+            return Err(BuildError::TooManyAliased { limit: self.most_values });
+        }
+        self.add_text(entries.iter().map(|entry| entry.text.len()).sum())
+    }
+
+    /// Counts the copy that is kept for aliases: only text that had to be unescaped or unfolded is copied for it.
+    fn keep(&mut self, entries: &[Entry<'_>]) -> Result<(), BuildError> {
+        let owned = |entry: &Entry<'_>| if let Cow::Owned(text) = &entry.text { text.len() } else { 0 };
+        self.add_text(entries.iter().map(owned).sum())
+    }
+
+    fn add_text(&mut self, bytes: usize) -> Result<(), BuildError> {
+        self.text = self.text.saturating_add(bytes);
+        if self.text > self.most_text { Err(BuildError::TooMuchText { limit: self.most_text }) } else { Ok(()) }
+    }
+}
 
 /// A list or object that is not closed yet.
 struct Open {
@@ -46,8 +82,6 @@ pub(crate) struct Builder<'s> {
     anchors: BTreeMap<usize, Vec<Entry<'s>>>,
     /// Entries kept for aliases; they count against the limit for as long as the document lasts.
     anchored: usize,
-    /// Bytes of text that were copied for aliases in this document.
-    copied: usize,
     /// Where the value of the outermost object's `kind` stands.
     kind: Option<usize>,
     limit: usize,
@@ -70,7 +104,6 @@ impl<'s> Builder<'s> {
             open: Vec::new(),
             anchors: BTreeMap::new(),
             anchored: 0,
-            copied: 0,
             kind: None,
             limit,
             first_line,
@@ -92,7 +125,6 @@ impl<'s> Builder<'s> {
         self.next_value();
         self.anchors.clear();
         self.anchored = 0;
-        self.copied = 0;
     }
 
     /// How many lists and objects are open.
@@ -123,7 +155,7 @@ impl<'s> Builder<'s> {
 
     /// Takes one event; says whether the value is complete with it.
     #[inline]
-    pub(crate) fn feed(&mut self, event: Event<'s>, span: &Span) -> Result<bool, BuildError> {
+    pub(crate) fn feed(&mut self, event: Event<'s>, span: &Span, aliased: &mut Aliased) -> Result<bool, BuildError> {
         if self.passes_over(&event) {
             return Ok(false);
         }
@@ -139,11 +171,11 @@ impl<'s> Builder<'s> {
                 if let Some(open) = self.open.last_mut().filter(|open| open.mapping && open.key_next) {
                     open.merges |= merge;
                 }
-                self.value_done(self.tape.entries.len().saturating_sub(1), anchor)
+                self.value_done(self.tape.entries.len().saturating_sub(1), anchor, aliased)
             }
             Event::SequenceStart(_, anchor, _) => self.start(Shape::Sequence, anchor, span),
             Event::MappingStart(_, anchor, _) => self.start(Shape::Mapping, anchor, span),
-            Event::SequenceEnd | Event::MappingEnd => self.end(),
+            Event::SequenceEnd | Event::MappingEnd => self.end(aliased),
             Event::Alias(anchor) => {
                 let copy = self.anchors.get(&anchor).ok_or(BuildError::OpenAlias)?;
                 let start = self.tape.entries.len();
@@ -153,9 +185,9 @@ impl<'s> Builder<'s> {
                 if copy.len() > 1 && self.open.last().is_some_and(|open| open.mapping && open.key_next) {
                     return Err(BuildError::ComplexKey);
                 }
-                count_text(copy, &mut self.copied)?;
+                aliased.add(copy)?;
                 self.tape.entries.extend_from_slice(copy);
-                self.value_done(start, 0)
+                self.value_done(start, 0, aliased)
             }
             _ => Ok(false),
         }
@@ -224,7 +256,7 @@ impl<'s> Builder<'s> {
         Ok(false)
     }
 
-    fn end(&mut self) -> Result<bool, BuildError> {
+    fn end(&mut self, aliased: &mut Aliased) -> Result<bool, BuildError> {
         let Some(open) = self.open.pop() else { return Ok(true) };
         if open.merges {
             self.merge(open.start)?;
@@ -233,15 +265,15 @@ impl<'s> Builder<'s> {
         if let Some(entry) = self.tape.entries.get_mut(open.start) {
             entry.size = u32::try_from(size).unwrap_or(u32::MAX);
         }
-        self.value_done(open.start, open.anchor)
+        self.value_done(open.start, open.anchor, aliased)
     }
 
     /// A value that starts at `start` is whole.
     #[inline]
-    fn value_done(&mut self, start: usize, anchor: usize) -> Result<bool, BuildError> {
+    fn value_done(&mut self, start: usize, anchor: usize, aliased: &mut Aliased) -> Result<bool, BuildError> {
         if anchor != 0 {
             let value = self.tape.entries.get(start..).unwrap_or(&[]);
-            count_text(value, &mut self.copied)?;
+            aliased.keep(value)?;
             let copy = value.to_vec();
             self.anchored += copy.len();
             if self.tape.entries.len() + self.anchored > self.limit {
@@ -296,13 +328,6 @@ impl<'s> Builder<'s> {
         }
         Ok(())
     }
-}
-
-/// Counts the text that a copy of some entries takes.
-fn count_text(entries: &[Entry<'_>], copied: &mut usize) -> Result<(), BuildError> {
-    let owned = |entry: &Entry<'_>| if let Cow::Owned(text) = &entry.text { text.len() } else { 0 };
-    *copied = copied.saturating_add(entries.iter().map(owned).sum());
-    if *copied > ALIASED { Err(BuildError::TooMuchText { limit: ALIASED }) } else { Ok(()) }
 }
 
 /// Cuts the inside of a list into its values.

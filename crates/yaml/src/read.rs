@@ -11,7 +11,7 @@ use clearway_core::{Diagnostic, Excerpt, Limits, Place, Position, Severity};
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScanError};
 use memchr::memchr;
 
-use crate::build::{BuildError, Builder, FieldFilter};
+use crate::build::{Aliased, BuildError, Builder, FieldFilter};
 use crate::split::{SplitError, Splitter};
 use crate::tape::{Node, Span, Tape};
 
@@ -141,6 +141,7 @@ fn read_stream(
     let mut splitter = Splitter::new(input, limits.clone());
     let mut capacity = 64;
     let mut streamed = 0;
+    let mut aliased = Aliased::new(limits);
     while let Some(next) = splitter.next_document() {
         match next {
             Ok((bytes, line)) => match std::str::from_utf8(bytes) {
@@ -148,12 +149,14 @@ fn read_stream(
                     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
                     // What is passed over may hold an anchor that an alias elsewhere names.
                     let keep = if memchr(b'&', bytes).is_some() { |_: Option<&str>, _: &str| true } else { keep };
-                    let mut pass = Pass::new(text, file, line, limits, keep, capacity);
+                    let mut pass = Pass::new(text, file, line, limits, keep, capacity, aliased);
                     pass.whole = lists == Lists::Whole;
                     if let Err(problem) = pass.run(&mut count) {
                         count(ReadEvent::Problem(*problem));
                     }
                     streamed += pass.lists;
+                    // Also of what could not be read: the objects before it were handed over.
+                    aliased = pass.aliased;
                     capacity = pass.builder.tape.entries.capacity().min(4_096);
                 }
                 Err(error) => count(ReadEvent::Problem(not_utf8(bytes, error, file, line))),
@@ -175,6 +178,8 @@ struct Pass<'s> {
     /// Whether a list is a part of its document like any other value.
     whole: bool,
     builder: Builder<'s>,
+    /// What aliases stood for, from the beginning of the stream.
+    aliased: Aliased,
     /// The fields before the items of the document at hand, once its items were handed over.
     streamed: Option<Tape<'s>>,
     lists: usize,
@@ -190,6 +195,7 @@ impl<'s> Pass<'s> {
         limits: &'s Limits,
         keep: FieldFilter,
         capacity: usize,
+        aliased: Aliased,
     ) -> Self {
         let options = granit_parser::options! {
             flow_nesting_limit: limits.depth,
@@ -203,6 +209,7 @@ impl<'s> Pass<'s> {
             keep,
             whole: false,
             builder: Builder::new(first_line, limits.nodes, keep, capacity),
+            aliased,
             streamed: None,
             lists: 0,
             document_start: 0,
@@ -242,7 +249,7 @@ impl<'s> Pass<'s> {
 
     fn feed(&mut self, event: Event<'s>, span: &granit_parser::Span) -> Result<bool, Box<Diagnostic>> {
         self.check_size(self.document_start, span)?;
-        self.builder.feed(event, span).map_err(|error| self.structure(error, span.start))
+        self.builder.feed(event, span, &mut self.aliased).map_err(|error| self.structure(error, span.start))
     }
 
     /// Fails where an object that begins at `start` has become too large.
@@ -295,7 +302,7 @@ impl<'s> Pass<'s> {
                 item_start = offset(span.start);
             }
             self.check_size(item_start, &span)?;
-            if item.feed(event, &span).map_err(|error| self.structure(error, span.start))? {
+            if item.feed(event, &span, &mut self.aliased).map_err(|error| self.structure(error, span.start))? {
                 if let Some(root) = item.tape.root() {
                     count += 1;
                     visit(ReadEvent::Object { root, source: self.source, list });

@@ -28,15 +28,20 @@ impl FindingList {
 
     /// Counts a finding, and keeps it if there is room.
     pub fn push(&mut self, finding: Diagnostic) {
+        self.report(finding.severity, || finding);
+    }
+
+    /// Counts a finding of a severity, which is only made if it is kept: for what an input can have millions of.
+    pub fn report(&mut self, severity: Severity, make: impl FnOnce() -> Diagnostic) {
         let limit = self.limit;
-        let kept = match finding.severity {
+        let kept = match severity {
             Severity::Error => &mut self.errors,
             Severity::Warning => &mut self.warnings,
             Severity::Info => &mut self.notes,
         };
         kept.count = kept.count.saturating_add(1);
         if kept.findings.len() < limit {
-            kept.findings.push(finding);
+            kept.findings.push(Diagnostic { severity, ..make() });
         }
     }
 
@@ -104,10 +109,11 @@ mod tests {
         assert!(!list.has_errors());
         list.extend(["c", "b", "a"].map(|file| finding(Severity::Error, file)));
         list.push(finding(Severity::Warning, "w"));
+        list.report(Severity::Info, || panic!("not made"));
         assert!(list.has_errors());
         let counts =
             [Severity::Error, Severity::Warning, Severity::Info].map(|one| (list.count(one), list.dropped(one)));
-        assert_eq!(counts, [(3, 1), (1, 0), (1001, 999)]);
+        assert_eq!(counts, [(3, 1), (1, 0), (1002, 1000)]);
         let files: Vec<&str> = list.iter().filter_map(|one| one.place.file.as_deref()).collect();
         assert_eq!(files, ["b", "c", "w", "0000", "0001"]);
         assert_eq!(list.into_errors().len(), 2);

@@ -53,6 +53,9 @@ pub(crate) const GRAPH_DATA: &[(&str, Make)] = &[
     ("channel entries that are no versions", bad_entries),
     ("updates that metadata adds", added_updates),
     ("large signatures", signatures),
+    ("releases that are none, on one line", texts::no_releases),
+    ("aliases of a quoted text", texts::quoted_aliases),
+    ("aliases in every release", texts::aliases_in_releases),
 ];
 
 fn named(path: &str, content: impl Into<Vec<u8>>) -> (String, Vec<u8>) {

@@ -106,3 +106,30 @@ pub(super) fn documents(limits: &GraphLimits) -> Files {
     files.push(named("blocked-edges/1.0.9.yaml", "a\n---\n".repeat(count)));
     files
 }
+
+pub(super) fn no_releases(limits: &GraphLimits) -> Files {
+    let mut files = around(&chain(10, 10, "amd64"), 10);
+    let count = usize::try_from(limits.data_bytes).unwrap_or(0) / 3 - 2_000;
+    files.push(named("releases/none.json", format!("[{}{{}}]", "{},".repeat(count))));
+    files
+}
+
+/// A text that is only borrowed when it is read, and copied where its rule is kept.
+pub(super) fn quoted_aliases(limits: &GraphLimits) -> Files {
+    let mut files = around(&chain(10, 10, "amd64"), 10);
+    let (text, aliases) = ("x".repeat(1 << 20), "*t, ".repeat(limits.object_values - 100));
+    let rule = format!("{{type: T, t: &t \"{text}\", all: [{aliases}]}}");
+    let risk = format!("name: R\nurl: https://e\nmessage: m\nmatchingRules: [{rule}]\n");
+    files.push(named("blocked-edges/1.0.9.yaml", format!("to: 1.0.9\nfrom: .*\n{risk}")));
+    files
+}
+
+/// Each release is small, and has a copy of what the first one says.
+pub(super) fn aliases_in_releases(limits: &GraphLimits) -> Files {
+    let mut files = around(&chain(10, 10, "amd64"), 10);
+    let first = vec!["1.0.0"; limits.object_values / 2 - 100].join(", ");
+    let count = usize::try_from(limits.data_bytes).unwrap_or(0) / 20 - 100_000;
+    let items = format!("[{{previous: &p [{first}]}}{}]", ", {previous: *p}".repeat(count));
+    files.push(named("releases/more.yaml", items));
+    files
+}

@@ -1,14 +1,17 @@
 //! `raw/metadata.json`: metadata added to releases from outside, by version.
 //!
-//! It may remove edges, so a part that cannot be read refuses the revision. Start at [`read`].
+//! It may remove edges, so a part that cannot be read refuses the revision, and so does one that stands twice: of two lists
+//! one would be lost, and two expressions joined would match what neither of them does. Start at [`read`].
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 
 use clearway_core::Version;
 
 use crate::codes;
 use crate::files::findings::Findings;
 use crate::files::record::{read_one, shortened};
+use crate::model::edges::is_consumed;
 
 /// The path of the file.
 pub(crate) const PATH: &str = "raw/metadata.json";
@@ -35,9 +38,24 @@ pub(crate) fn read(bytes: Option<&[u8]>, findings: &mut Findings<'_>) -> Raw {
                 let message = format!("the metadata of {version} is {}, not an object of strings", entry.describe());
                 findings.refuse(record.finding(&codes::RAW_UNREADABLE, entry, message));
             }
+            let Entry::Vacant(vacant) = raw.entry(version.clone()) else {
+                findings.refuse_with(&codes::RAW_UNREADABLE, || {
+                    let message = format!("the metadata of {version} is set twice");
+                    record.finding(&codes::RAW_UNREADABLE, key, message).with_help("write it in one object")
+                });
+                continue;
+            };
+            let pairs = vacant.insert(Vec::new());
+            let mut consumed: HashSet<&str> = HashSet::new();
             for (name, value) in entry.fields() {
+                if is_consumed(name.raw()) && !consumed.insert(name.raw()) {
+                    findings.refuse_with(&codes::RAW_UNREADABLE, || {
+                        let message = format!("`{}` of {version} is set twice", name.raw());
+                        record.finding(&codes::RAW_UNREADABLE, name, message).with_help("write both into one value")
+                    });
+                }
                 if let Some(text) = value.as_text() {
-                    raw.entry(version.clone()).or_default().push((name.raw().to_owned(), text.to_owned()));
+                    pairs.push((name.raw().to_owned(), text.to_owned()));
                 } else {
                     findings.refuse_with(&codes::RAW_UNREADABLE, || {
                         let name = shortened(name.raw());

@@ -100,7 +100,7 @@ impl Releases {
                         let mut place = |_: &str| Place { position: at, ..whole(path) };
                         self.admit(&entry, file, at, &mut place, findings);
                     }
-                    Err(diagnostic) => findings.push(*diagnostic),
+                    Err(bad) => findings.report(&codes::RELEASE_UNREADABLE, || bad.finding(record)),
                 }
             }
             ReadEvent::Problem(problem) if problem.severity < clearway_core::Severity::Error => findings.push(problem),

@@ -52,6 +52,16 @@ pub(super) struct Eval {
     pub(super) expected: Expected,
 }
 
+impl Eval {
+    /// The series that are expected.
+    fn rows(&self) -> &[(Labels, Values)] {
+        match &self.expected {
+            Expected::Series { rows, .. } => rows,
+            Expected::Scalar(_) | Expected::String(_) => &[],
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) enum When {
     Instant(i64),
@@ -93,23 +103,58 @@ type Parsed<T> = Result<T, String>;
 /// More values than this in all lines together are refused: `x` makes many of few letters.
 const MOST_VALUES: usize = 2_000_000;
 
+/// Bytes of a script; those of Prometheus have up to 100,000. A line takes up to a few hundred times its bytes as a command.
+pub const SCRIPT_BYTES: usize = 4 << 20;
+
+/// The lines of a script, and the end of the block that was looked at last: a block may have as many commands as lines.
+struct Blocks<'l, 't> {
+    lines: &'l [&'t str],
+    end: usize,
+    /// Lines that were looked at to find ends.
+    #[cfg(test)]
+    looked_at: usize,
+}
+
+impl<'l, 't> Blocks<'l, 't> {
+    fn new(lines: &'l [&'t str]) -> Self {
+        Blocks {
+            lines,
+            end: 0,
+            #[cfg(test)]
+            looked_at: 0,
+        }
+    }
+
+    /// The lines from one on up to the next blank one. The lines are asked for in increasing order.
+    fn from(&mut self, line: usize) -> &'l [&'t str] {
+        if line >= self.end {
+            let rest = self.lines.get(line..).unwrap_or_default();
+            let count = rest.iter().take_while(|line| !line.is_empty()).count();
+            self.end = line.saturating_add(count);
+            #[cfg(test)]
+            {
+                self.looked_at += count + 1;
+            }
+        }
+        self.lines.get(line..self.end).unwrap_or_default()
+    }
+}
+
 /// Reads a script.
 pub(super) fn parse(text: &str) -> Result<Vec<Command>, ScriptError> {
+    if text.len() > SCRIPT_BYTES {
+        return Err(ScriptError { line: 1, message: format!("The script has more than {SCRIPT_BYTES} bytes.") });
+    }
     let lines: Vec<&str> =
         text.lines().map(str::trim).map(|line| if line.starts_with('#') { "" } else { line }).collect();
+    let mut blocks = Blocks::new(&lines);
     let mut commands = Vec::new();
     let mut at = 0;
     let mut values: usize = 0;
     while let Some(line) = lines.get(at) {
         let number = at.saturating_add(1);
         let wrong = |message| ScriptError { line: number, message };
-        let block: Vec<(usize, &str)> = lines
-            .iter()
-            .enumerate()
-            .skip(number)
-            .take_while(|(_, line)| !line.is_empty())
-            .map(|(index, line)| (index.saturating_add(1), *line))
-            .collect();
+        let block = blocks.from(number);
         let word = line.split(char::is_whitespace).next().unwrap_or_default().to_ascii_lowercase();
         let (command, used) = match word.as_str() {
             "" => {
@@ -117,9 +162,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Command>, ScriptError> {
                 continue;
             }
             "clear" => (Command::Clear, 0),
-            _ if word.starts_with("load") => (Command::Load(load(number, line, &block)?), block.len()),
+            _ if word.starts_with("load") => (Command::Load(load(number, line, block)?), block.len()),
             _ if word.starts_with("eval") => {
-                let (eval, used) = eval(number, line, &block)?;
+                let (eval, used) = eval(number, line, block)?;
                 (Command::Eval(Box::new(eval)), used)
             }
             _ => return Err(wrong(format!("`{line}` is not a command; use load, eval or clear."))),
@@ -141,7 +186,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<Command>, ScriptError> {
     Ok(commands)
 }
 
-fn load(number: usize, line: &str, block: &[(usize, &str)]) -> Result<Load, ScriptError> {
+/// The lines of a block with their numbers; `above` is that of the command.
+fn numbered<'b>(above: usize, block: &'b [&'b str]) -> impl Iterator<Item = (usize, &'b str)> {
+    block.iter().enumerate().map(move |(index, line)| (above.saturating_add(1).saturating_add(index), *line))
+}
+
+fn load(number: usize, line: &str, block: &[&str]) -> Result<Load, ScriptError> {
     let wrong = |line, message| ScriptError { line, message };
     let (word, step) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let with_native = match word {
@@ -152,14 +202,14 @@ fn load(number: usize, line: &str, block: &[(usize, &str)]) -> Result<Load, Scri
     let step = duration(step.trim()).map_err(|message| wrong(number, message))?;
     let mut series = Vec::with_capacity(block.len());
     let mut values: usize = 0;
-    for (number, line) in block {
+    for (number, line) in numbered(number, block) {
         if line.split(char::is_whitespace).next().is_some_and(|word| word.ends_with("@st")) {
-            return Err(wrong(*number, "Start timestamps (`@st`) are not supported.".to_owned()));
+            return Err(wrong(number, "Start timestamps (`@st`) are not supported.".to_owned()));
         }
-        let found = notation::series(line).map_err(|message| wrong(*number, message))?;
+        let found = notation::series(line).map_err(|message| wrong(number, message))?;
         values = values.saturating_add(found.1.len());
         if values > MOST_VALUES {
-            return Err(wrong(*number, format!("The script has more than {MOST_VALUES} values.")));
+            return Err(wrong(number, format!("The script has more than {MOST_VALUES} values.")));
         }
         series.push(found);
     }
@@ -231,7 +281,7 @@ fn head(line: &str) -> Parsed<(&str, When, &str)> {
 }
 
 /// Reads an `eval` with its block, and says how many lines of that belong to it.
-fn eval(number: usize, line: &str, block: &[(usize, &str)]) -> Result<(Eval, usize), ScriptError> {
+fn eval(number: usize, line: &str, block: &[&str]) -> Result<(Eval, usize), ScriptError> {
     let wrong = |line, message| ScriptError { line, message };
     let (suffix, when, query) = head(line).map_err(|message| wrong(number, message))?;
     let mut eval = Eval {
@@ -251,17 +301,18 @@ fn eval(number: usize, line: &str, block: &[(usize, &str)]) -> Result<(Eval, usi
         "_info" => eval.some.push(Level::Info),
         _ => return Err(wrong(number, format!("There is no command `eval{suffix}`."))),
     }
-    let mut used: usize = 0;
-    for (number, line) in block {
+    let (mut used, mut values): (usize, usize) = (0, 0);
+    for (number, line) in numbered(number, block) {
         used = used.saturating_add(1);
-        let rows = match &eval.expected {
-            Expected::Series { rows, .. } => rows.as_slice(),
-            Expected::Scalar(_) | Expected::String(_) => &[],
-        };
-        if rows.iter().map(|(_, values)| values.len()).sum::<usize>() > MOST_VALUES {
-            return Err(wrong(*number, format!("The script has more than {MOST_VALUES} values.")));
+        let before = eval.rows().len();
+        let ends = expectation(&mut eval, line).map_err(|message| wrong(number, message))?;
+        // A line adds one row at most.
+        if let Some((_, row)) = eval.rows().get(before..).and_then(<[_]>::first) {
+            values = values.saturating_add(row.len());
         }
-        let ends = expectation(&mut eval, line).map_err(|message| wrong(*number, message))?;
+        if values > MOST_VALUES {
+            return Err(wrong(number, format!("The script has more than {MOST_VALUES} values.")));
+        }
         if ends {
             break;
         }
@@ -342,4 +393,52 @@ fn expect(eval: &mut Eval, text: &str) -> Parsed<()> {
         _ => return Err(format!("There is no expectation `{kind}`.")),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_looked_at_once_for_the_end_of_its_block() {
+        let text = ["eval", "x", "y", "", "eval", "", "", "a", "b", "c"];
+        let mut blocks = Blocks::new(&text);
+        let want: Vec<&[&str]> = (0..text.len())
+            .map(|line| {
+                let end = text[line..].iter().position(|line| line.is_empty()).map_or(text.len(), |at| line + at);
+                &text[line..end]
+            })
+            .collect();
+        let found: Vec<&[&str]> = (0..text.len()).map(|line| blocks.from(line)).collect();
+        assert_eq!(found, want);
+        assert!(blocks.from(text.len()).is_empty() && blocks.from(text.len() + 1).is_empty());
+        // A block whose lines are commands, each of which may have the rest of it.
+        let many = vec!["eval instant at 0 1"; 100_000];
+        let mut blocks = Blocks::new(&many);
+        assert_eq!((1..=many.len()).map(|line| blocks.from(line).len()).max(), Some(many.len() - 1));
+        assert!(blocks.looked_at <= many.len() + 1, "{}", blocks.looked_at);
+    }
+
+    #[test]
+    fn commands_and_rows_of_one_block_are_read_in_the_time_of_their_number() {
+        // Each of these took the square of their number: this ends at once, or not at all.
+        let many = 100_000;
+        let commands = parse(&"eval instant at 0 1\n1\n".repeat(many)).unwrap();
+        assert_eq!(commands.len(), many);
+        assert!(matches!(commands.last(), Some(Command::Eval(eval)) if eval.line == 2 * many - 1));
+        let commands = parse(&format!("eval instant at 0 a\n{}", "a 1\n".repeat(many))).unwrap();
+        assert!(matches!(commands.as_slice(), [Command::Eval(eval)] if eval.rows().len() == many));
+    }
+
+    #[test]
+    fn a_script_above_its_caps_is_refused() {
+        let error = |text: &str| parse(text).unwrap_err().to_string();
+        assert_eq!(error(&"\n".repeat(SCRIPT_BYTES + 1)), "line 1: The script has more than 4194304 bytes.");
+        assert!(parse(&"\n".repeat(SCRIPT_BYTES)).unwrap().is_empty());
+        let rows = "a 1x9999\n".repeat(MOST_VALUES / 10_000 + 1);
+        for (command, line) in [("load 1m", 202), ("eval instant at 0 a", 202)] {
+            let want = format!("line {line}: The script has more than {MOST_VALUES} values.");
+            assert_eq!(error(&format!("{command}\n{rows}")), want);
+        }
+    }
 }

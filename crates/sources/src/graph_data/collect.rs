@@ -16,6 +16,9 @@ use crate::files::file_tree::{FileTree, ReadError, Target, printable, resolve};
 
 /// Files of one revision. OpenShift's graph-data has 1,800.
 pub(crate) const FILES: usize = 200_000;
+/// Names that are looked at to find them: also directories, and what is passed over. A directory of signatures may hold
+/// directories without end and no file; each signature has a directory.
+pub(crate) const ENTRIES: usize = 2 * FILES;
 /// Bytes of all files of one revision. OpenShift's graph-data has 6 MB.
 pub(crate) const BYTES: u64 = 64 << 20;
 /// Bytes of the path of one file.
@@ -28,6 +31,8 @@ pub(crate) enum Excess {
     Bytes(u64),
     /// Files.
     Files(usize),
+    /// Names that are looked at.
+    Entries(usize),
 }
 
 /// Whether a tree has anything of graph-data at its root.
@@ -38,7 +43,7 @@ pub(crate) fn is_graph_data(tree: &mut impl FileTree) -> bool {
 /// Reads the files of the graph-data at the root of a tree, at most `bytes` in all.
 pub(crate) fn collect(tree: &mut impl FileTree, bytes: u64) -> Result<Inputs, Excess> {
     let limit = bytes.min(BYTES);
-    let mut collector = Collector { tree, inputs: Inputs::new(), limit, left: limit, files: 0 };
+    let mut collector = Collector { tree, inputs: Inputs::new(), limit, left: limit, files: 0, entries: 0 };
     collector.entry("version", b"", b"version", Level::File)?;
     for (directory, levels) in DIRECTORIES {
         collector.entry(directory, b"", directory.as_bytes(), Level::Directories(levels))?;
@@ -61,6 +66,7 @@ struct Collector<'t, T> {
     limit: u64,
     left: u64,
     files: usize,
+    entries: usize,
 }
 
 impl<T: FileTree> Collector<'_, T> {
@@ -84,6 +90,10 @@ impl<T: FileTree> Collector<'_, T> {
             Err(why) => return self.refuse(shown, &why),
         };
         for name in names {
+            self.entries += 1;
+            if self.entries > ENTRIES {
+                return Err(Excess::Entries(ENTRIES));
+            }
             let exact = str::from_utf8(&name).map_or_else(|_| printable(&name), str::to_owned);
             let path = format!("{shown}/{exact}");
             // Hand-made git trees have such names.
@@ -185,6 +195,46 @@ mod tests {
         fn read(&mut self, _: &[u8], limit: u64) -> Result<Vec<u8>, ReadError> {
             if limit == 0 { Err(ReadError::TooLarge) } else { Ok(b"x".to_vec()) }
         }
+    }
+
+    /// Signatures of an algorithm: so many directories of so many directories, and no file; every other name at the top is a
+    /// file that is passed over.
+    struct Nested {
+        width: usize,
+        looked_at: usize,
+    }
+
+    impl FileTree for Nested {
+        fn node(&mut self, path: &[u8]) -> Result<Node, String> {
+            self.looked_at += 1;
+            let levels = path.split(|byte| *byte == b'/').count();
+            Ok(match path {
+                path if !path.starts_with(b"signatures") => Node::Missing,
+                path if levels == 2 && path.ends_with(b"1") => Node::File,
+                _ => Node::Directory,
+            })
+        }
+
+        fn names(&mut self, directory: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+            let levels = directory.split(|byte| *byte == b'/').count();
+            let width = if levels == 3 { 0 } else { self.width };
+            Ok((0..width).map(|number| number.to_string().into_bytes()).collect())
+        }
+
+        fn read(&mut self, _: &[u8], _: u64) -> Result<Vec<u8>, ReadError> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn names_that_are_passed_over_are_counted() {
+        // A thousand names, a tenth of them files, and a thousand directories in each of the others.
+        let mut nested = Nested { width: 1_000, looked_at: 0 };
+        assert_eq!(collect(&mut nested, BYTES), Err(Excess::Entries(ENTRIES)));
+        // Each name is looked at with the directories above it.
+        assert!(nested.looked_at <= 4 * ENTRIES, "{}", nested.looked_at);
+        let mut nested = Nested { width: 600, looked_at: 0 };
+        assert_eq!(collect(&mut nested, BYTES).unwrap().iter().count(), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! the objects that are asked for. The repository may be a stranger's: nothing that its configuration names is run, and
 //! nothing is fetched from anywhere, and no other repository is read in its place.
 
+mod location;
 mod process;
 mod repository;
 
@@ -21,34 +22,37 @@ use super::collect::{BYTES, Excess, collect, is_graph_data};
 use crate::files::file_tree::{FileTree, Node, ReadError, TARGET_BYTES, names_of, printable, split_last};
 use process::{GitFailure, GitProcess, MEMORY, Object, ObjectKind};
 
-/// How long git may take in all.
-const PATIENCE: Duration = Duration::from_mins(2);
-/// Bytes of one tree object; each entry has some forty.
-const TREE_BYTES: u64 = 16 << 20;
-/// Entries of all directories that are looked at.
-const ENTRIES: usize = 200_000;
+/// What git, and what it says about directories, may take.
+#[derive(Debug, Clone, Copy)]
+struct GitLimits {
+    /// How long git may take in all.
+    patience: Duration,
+    /// Bytes of memory that git may map.
+    memory: u64,
+    /// Bytes of one tree object; each entry has some forty.
+    tree_bytes: u64,
+    /// Entries of all directories that are looked at.
+    entries: usize,
+}
+
+const LIMITS: GitLimits =
+    GitLimits { patience: Duration::from_mins(2), memory: MEMORY, tree_bytes: 16 << 20, entries: 200_000 };
 
 /// The caps on revisions in git, as documentation shows them.
 pub const GIT_CAPS: &[(&str, u64)] = &[
-    ("Bytes of one directory (tree object)", TREE_BYTES),
-    ("Entries of all directories that are looked at", ENTRIES as u64),
-    ("Seconds for all of it", PATIENCE.as_secs()),
-    ("Bytes of memory that git may map (Linux)", MEMORY),
+    ("Bytes of one directory (tree object)", LIMITS.tree_bytes),
+    ("Entries of all directories that are looked at", LIMITS.entries as u64),
+    ("Seconds for all of it", LIMITS.patience.as_secs()),
+    ("Bytes of memory that git may map (Linux)", LIMITS.memory),
     ("Files among the references and objects of the repository", repository::FILES as u64),
 ];
 
 /// Reads the files that a graph-data directory had at a revision of the git repository it stands in.
 pub fn git_revision(path: &Path, revision: &str, limits: &Limits) -> Result<Inputs, GraphDataError> {
-    read_revision(path, revision, limits, PATIENCE, MEMORY)
+    read_revision(path, revision, limits, LIMITS)
 }
 
-fn read_revision(
-    path: &Path,
-    revision: &str,
-    limits: &Limits,
-    patience: Duration,
-    memory: u64,
-) -> Result<Inputs, GraphDataError> {
+fn read_revision(path: &Path, revision: &str, limits: &Limits, of_git: GitLimits) -> Result<Inputs, GraphDataError> {
     let failed = |why: String| GraphDataError::Git { path: path.to_owned(), revision: revision.to_owned(), why };
     if revision.starts_with('-') {
         return Err(failed("a revision cannot begin with a dash".to_owned()));
@@ -56,8 +60,8 @@ fn read_revision(
     if revision.chars().any(char::is_control) {
         return Err(failed("a revision cannot contain control characters".to_owned()));
     }
-    let prefix = process::prefix(path, patience).map_err(failed)?;
-    let mut tree = GitTree::open(path, revision, &prefix, patience, memory).map_err(failed)?;
+    let prefix = process::prefix(path, of_git.patience).map_err(failed)?;
+    let mut tree = GitTree::open(path, revision, &prefix, of_git).map_err(failed)?;
     if !is_graph_data(&mut tree) {
         let none = "not graph-data: it has no `version` file and no `channels` directory at this revision".to_owned();
         return Err(failed(tree.failure.take().unwrap_or(none)));
@@ -65,10 +69,15 @@ fn read_revision(
     match (collect(&mut tree, limits.file_bytes.min(BYTES)), tree.failure.take()) {
         (Err(Excess::Bytes(limit)), _) => Err(failed(format!("larger than {limit} bytes"))),
         (Err(Excess::Files(limit)), _) => Err(failed(format!("more than {limit} files"))),
+        (Err(Excess::Entries(limit)), _) => Err(failed(too_many_entries(limit))),
         // What git itself failed at says more than what follows from it.
         (Ok(_), Some(why)) => Err(failed(why)),
         (Ok(inputs), None) => Ok(inputs),
     }
+}
+
+fn too_many_entries(limit: usize) -> String {
+    format!("its directories have more than {limit} entries")
 }
 
 /// A directory at a revision, named as `REVISION:PATH`, of the repository that `path` is in.
@@ -76,7 +85,7 @@ pub(crate) fn open_git_directory(path: &Path, name: &str) -> Result<impl FileTre
     if name.starts_with('-') || name.chars().any(char::is_control) {
         return Err("a revision cannot begin with a dash or contain control characters".to_owned());
     }
-    GitTree::open(path, name, b"", PATIENCE, MEMORY)
+    GitTree::open(path, name, b"", LIMITS)
 }
 
 /// A directory as the objects of a repository have it.
@@ -85,6 +94,7 @@ struct GitTree {
     /// Directories that were looked at, by path.
     directories: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Entry>>,
     entries: usize,
+    limits: GitLimits,
     /// Why git gives nothing any more.
     failure: Option<String>,
 }
@@ -105,11 +115,11 @@ enum EntryKind {
 
 impl GitTree {
     /// The directory at `prefix` of the repository that `path` stands in.
-    fn open(path: &Path, revision: &str, prefix: &[u8], patience: Duration, memory: u64) -> Result<Self, String> {
-        let mut git = GitProcess::start(path, patience, memory)?;
+    fn open(path: &Path, revision: &str, prefix: &[u8], limits: GitLimits) -> Result<Self, String> {
+        let mut git = GitProcess::start(path, limits.patience, limits.memory)?;
         let mut tree = |name: &str| {
-            git.object(name, TREE_BYTES).map_err(|failure| match failure {
-                GitFailure::TooLarge => format!("a directory in it is larger than {TREE_BYTES} bytes"),
+            git.object(name, limits.tree_bytes).map_err(|failure| match failure {
+                GitFailure::TooLarge => format!("a directory in it is larger than {} bytes", limits.tree_bytes),
                 GitFailure::Ended(why) => why,
             })
         };
@@ -133,8 +143,11 @@ impl GitTree {
             root = below;
         }
         let root = entries(&root.content, root.id_bytes)?;
-        let count = root.len();
-        Ok(GitTree { git, directories: BTreeMap::from([(Vec::new(), root)]), entries: count, failure: None })
+        let entries = root.len();
+        if entries > limits.entries {
+            return Err(too_many_entries(limits.entries));
+        }
+        Ok(GitTree { git, directories: BTreeMap::from([(Vec::new(), root)]), entries, limits, failure: None })
     }
 
     /// The content of an object of a kind. After a failure, git is not asked again.
@@ -173,11 +186,11 @@ impl GitTree {
                 Some(entry) if entry.kind == EntryKind::Directory => entry,
                 _ => return Ok(None),
             };
-            let tree = self.small_object(&entry.object, ObjectKind::Tree, TREE_BYTES)?;
+            let tree = self.small_object(&entry.object, ObjectKind::Tree, self.limits.tree_bytes)?;
             let found = entries(&tree.content, tree.id_bytes).inspect_err(|why| self.failure = Some(why.clone()))?;
             self.entries = self.entries.saturating_add(found.len());
-            if self.entries > ENTRIES {
-                let why = format!("its directories have more than {ENTRIES} entries");
+            if self.entries > self.limits.entries {
+                let why = too_many_entries(self.limits.entries);
                 self.failure = Some(why.clone());
                 return Err(why);
             }

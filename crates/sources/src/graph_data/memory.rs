@@ -83,6 +83,7 @@ impl MemoryTree {
         collect::collect(&mut self, bytes).map_err(|excess| match excess {
             Excess::Bytes(limit) => ArchiveError::TooLarge { limit },
             Excess::Files(limit) => ArchiveError::TooMany { what: "files", limit: limit as u64 },
+            Excess::Entries(limit) => ArchiveError::TooMany { what: "files and directories", limit: limit as u64 },
         })
     }
 

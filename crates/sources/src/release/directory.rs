@@ -34,7 +34,7 @@ fn read_directory(
             Ok(Target::File(_)) => return Err(not_a_release(path, false)),
             Err(refusal) => return Err(ReleaseError::File { at, why: refusal.to_string() }),
         };
-        let mut gathered = Gathered { directory, files: Files::new(), bytes: 0, limits, path };
+        let mut gathered = Gathered { directory, files: Files::new(), directories: 0, bytes: 0, limits, path };
         gathered.below(&root, "", 0)?;
         Ok(gathered.files)
     });
@@ -59,6 +59,7 @@ fn not_a_release(path: &Path, is_inside: bool) -> ReleaseError {
 struct Gathered<'a> {
     directory: &'a mut ConfinedDirectory,
     files: Files,
+    directories: usize,
     bytes: u64,
     limits: &'a ReleaseLimits,
     path: &'a Path,
@@ -87,7 +88,11 @@ impl Gathered<'_> {
                 Ok(Node::Directory) if depth >= MAX_DEPTH => {
                     return refused(name, "directories are nested too deeply".to_owned());
                 }
-                Ok(Node::Directory) => self.below(&path, &format!("{full}/"), depth + 1)?,
+                Ok(Node::Directory) => {
+                    self.directories += 1;
+                    self.count()?;
+                    self.below(&path, &format!("{full}/"), depth + 1)?;
+                }
                 Ok(Node::File) => self.file(&path, full)?,
                 // The digest is of files, and what a link leads to is not among them.
                 Ok(Node::Link(_)) => return refused(name, "it is a symbolic link".to_owned()),
@@ -99,15 +104,22 @@ impl Gathered<'_> {
         Ok(())
     }
 
+    fn too_large(&self, what: &'static str, limit: u64) -> ReleaseError {
+        ReleaseError::TooLarge { at: self.path.display().to_string(), what, limit }
+    }
+
+    /// Fails where there are more files and directories than a release may have files: each is looked at.
+    fn count(&self) -> Result<(), ReleaseError> {
+        let what = if self.directories == 0 { "files" } else { "files and directories" };
+        let fits = self.files.len() + self.directories <= self.limits.files;
+        if fits { Ok(()) } else { Err(self.too_large(what, self.limits.files as u64)) }
+    }
+
     fn file(&mut self, path: &[u8], name: String) -> Result<(), ReleaseError> {
-        let too_large = |what, limit| ReleaseError::TooLarge { at: self.path.display().to_string(), what, limit };
-        if self.files.len() >= self.limits.files {
-            return Err(too_large("files", self.limits.files as u64));
-        }
         let left = self.limits.bytes.saturating_sub(self.bytes);
         let content = match self.directory.read(path, left) {
             Ok(content) => content,
-            Err(ReadError::TooLarge) => return Err(too_large("bytes", self.limits.bytes)),
+            Err(ReadError::TooLarge) => return Err(self.too_large("bytes", self.limits.bytes)),
             Err(ReadError::Refused(why)) => {
                 let at = self.path.join(MANIFESTS).join(name).display().to_string();
                 return Err(ReleaseError::File { at, why });
@@ -115,7 +127,7 @@ impl Gathered<'_> {
         };
         self.bytes = self.bytes.saturating_add(content.len() as u64);
         self.files.insert(name, content);
-        Ok(())
+        self.count()
     }
 }
 
@@ -190,6 +202,11 @@ mod tests {
     fn what_is_no_release_or_too_much_of_one_is_said() {
         let limits = ReleaseLimits::default();
         let root = release(&[("release-metadata", "{}"), ("a.yaml", "aaaa")]);
+        // Directories that hold nothing are gone through, too.
+        let empty = release(&[("release-metadata", "{}")]);
+        for number in 0..10 {
+            fs::create_dir_all(empty.path().join(MANIFESTS).join(number.to_string()).join("a")).unwrap();
+        }
         let said = |path: &Path, limits: &ReleaseLimits| directory(path, limits).unwrap_err();
         for (error, kind, want) in [
             (said(&root.path().join("nope"), &limits), "io", "No such file"),
@@ -197,6 +214,11 @@ mod tests {
             (said(tempfile::tempdir().unwrap().path(), &limits), "not_a_release", "release pack"),
             (said(root.path(), &ReleaseLimits { files: 1, ..limits.clone() }), "too_large", "more than 1 files"),
             (said(root.path(), &ReleaseLimits { bytes: 5, ..limits.clone() }), "too_large", "more than 5 bytes"),
+            (
+                said(empty.path(), &ReleaseLimits { files: 20, ..limits.clone() }),
+                "too_large",
+                "more than 20 files and directories",
+            ),
         ] {
             assert!(error.kind() == kind && error.to_string().contains(want), "{want}: {error}");
         }

@@ -166,6 +166,48 @@ fn aliases_of_a_long_text_are_refused_before_they_are_copied() {
 }
 
 #[test]
+fn what_aliases_stand_for_is_counted_for_the_whole_stream() {
+    let messages = |text: &str, limits: &Limits| {
+        let (mut objects, mut problems) = (0, Vec::new());
+        let mut count = |found: ReadEvent<'_>| match found {
+            ReadEvent::Object { .. } => objects += 1,
+            ReadEvent::Problem(problem) => problems.push(problem.message),
+        };
+        read(text.as_bytes(), "x", limits, &mut count);
+        read_documents(text.as_bytes(), "x", limits, &mut count);
+        (objects, problems)
+    };
+    let too_much = |what: &str| (0, vec![format!("aliases expand to more than {what} in one file"); 2]);
+    // A text without escapes is borrowed here, and copied by whoever keeps the object.
+    for quote in ["", "'", "\""] {
+        let text = format!("a: &x {quote}{}{quote}\nb: [{}]\n", "x".repeat(1 << 20), vec!["*x"; 90_000].join(", "));
+        assert_eq!(messages(&text, &Limits::default()), too_much("16777216 bytes of text"));
+    }
+    let limits = Limits { alias_values: 100, alias_text: 1_000, ..Limits::default() };
+    let ten = "1, 1, 1, 1, 1, 1, 1, 1, 1";
+    let items = |first: &str, aliases: usize| format!("[{{x: &c [{first}]}}{}]", ", {x: *c}".repeat(aliases));
+    let documents = |first: &str, aliases: usize| format!("{{x: &c [{first}], y: *c}}\n---\n").repeat(aliases);
+    for (text, want) in [(items(ten, 10), (12, Vec::new())), (documents(ten, 10), (20, Vec::new()))] {
+        assert_eq!(messages(&text, &limits), want, "{text}");
+    }
+    for (text, objects, what) in [
+        // Each of them is small, and so is all that stands in the text.
+        (items(ten, 11), 11, "100 values"),
+        (documents(ten, 11), 20, "100 values"),
+        (items(&"x".repeat(300), 4), 4, "1000 bytes of text"),
+        (documents(&"x".repeat(300), 4), 6, "1000 bytes of text"),
+        (format!("{}\n---\n{{x: &c [{ten}], y: *c}}\n", items(ten, 11)), 11, "100 values"),
+    ] {
+        let (found, problems) = messages(&text, &limits);
+        assert!(found >= objects && problems.iter().all(|problem| problem.contains(what)), "{text}: {problems:?}");
+        assert!(problems.len() >= 2, "{text}: {problems:?}");
+    }
+    // Texts that no alias repeats are not counted, whether they have an anchor or not.
+    let plain = format!("a: &x '{}'\nb: [{}]\n", "x".repeat(1_500), vec!["yyyyyyyy"; 1_000].join(", "));
+    assert_eq!(messages(&plain, &limits), (2, Vec::new()));
+}
+
+#[test]
 fn keys_that_stand_many_times_are_read_in_the_time_of_their_number() {
     // Each of these took the square of their number: this ends at once, or not at all.
     let many = 60_000;

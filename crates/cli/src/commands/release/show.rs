@@ -67,9 +67,14 @@ fn data(reference: &Reference, payload: &Payload) -> Value {
 
 /// Every image that the release names, once.
 fn images(payload: &Payload) -> BTreeSet<&str> {
-    let of_objects = payload.manifests.iter().flat_map(Manifest::images).map(|(_, image)| image);
     let listed = payload.references.iter().flat_map(|references| references.images.values()).map(String::as_str);
-    of_objects.chain(listed).collect()
+    let mut images: BTreeSet<&str> = listed.collect();
+    for manifest in &payload.manifests {
+        manifest.each_image(&mut |_, image| {
+            images.insert(image);
+        });
+    }
+    images
 }
 
 fn table(payload: &Payload) -> Document {

@@ -77,7 +77,11 @@ fn releases() -> String {
     let (limits, named) = (ReleaseLimits::default(), ReleaseLimits::of_graph());
     let mut out = "| what is counted | cap | of a release that only a graph names |\n|---|--:|--:|\n".to_owned();
     for (what, most, named) in [
-        ("Files", limits.files as u64, named.files as u64),
+        (
+            "Files, and in a directory also the directories below `release-manifests`",
+            limits.files as u64,
+            named.files as u64,
+        ),
         ("Bytes of all files", limits.bytes, named.bytes),
         ("Objects", limits.objects as u64, named.objects as u64),
         ("Values of one object", limits.values as u64, named.values as u64),
@@ -194,6 +198,8 @@ fn documents() -> String {
         ("Bytes of one object: a document, or an item of a list", limits.object_bytes as u64),
         ("Levels of nesting in one document", limits.depth as u64),
         ("Values in one object, after YAML aliases were followed", limits.nodes as u64),
+        ("Values that the YAML aliases of one file or stream stand for", limits.alias_values as u64),
+        ("Bytes of the texts that they stand for", limits.alias_text as u64),
     ])
 }
 

@@ -204,12 +204,22 @@ impl<'de> Visitor<'de> for Pairs {
     }
 }
 
+/// What is wrong with an element, and where. A list may have millions of such elements, so this is not a finding yet.
+pub(super) struct BadElement<'a> {
+    node: Node<'a>,
+    why: String,
+}
+
+impl BadElement<'_> {
+    pub(super) fn finding(self, record: Record<'_>) -> Diagnostic {
+        let finding = record.finding(&codes::RELEASE_UNREADABLE, self.node, self.why);
+        finding.with_help("the release is not served; the others are")
+    }
+}
+
 /// The same from a located object: what has the wrong shape is reported, and refuses at most this release.
-pub(super) fn located<'a>(record: Record<'a>, findings: &mut Findings<'_>) -> Result<Entry<'a>, Box<Diagnostic>> {
-    let bad = |node: Node<'_>, why: String| {
-        let finding = record.finding(&codes::RELEASE_UNREADABLE, node, why);
-        Box::new(finding.with_help("the release is not served; the others are"))
-    };
+pub(super) fn located<'a>(record: Record<'a>, findings: &mut Findings<'_>) -> Result<Entry<'a>, BadElement<'a>> {
+    let bad = |node: Node<'a>, why: String| BadElement { node, why };
     let root = record.root;
     if !root.is_mapping() {
         return Err(bad(root, format!("{} instead of a release", root.describe())));
@@ -237,7 +247,7 @@ pub(super) fn located<'a>(record: Record<'a>, findings: &mut Findings<'_>) -> Re
             record.finding(&codes::RELEASE_NEIGHBOUR, node, message).with_help("it adds no edge")
         };
         if !node.is_sequence() {
-            findings.push(report(node));
+            findings.report(&codes::RELEASE_NEIGHBOUR, || report(node));
         }
         for item in node.items() {
             match item.as_text() {

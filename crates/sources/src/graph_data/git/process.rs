@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::repository;
+use super::{location, repository};
 use crate::files::file_tree::printable;
 
 /// Bytes of what git complains about that are kept.
@@ -64,7 +64,9 @@ impl GitProcess {
     /// Starts git for the repository that a directory is in.
     pub(super) fn start(path: &Path, patience: Duration, memory: u64) -> Result<Self, String> {
         let git_dir = path_of(path, "--absolute-git-dir", patience)?;
-        repository::check(Path::new(OsStr::from_bytes(&git_dir)))?;
+        let git_dir = Path::new(OsStr::from_bytes(&git_dir));
+        location::check(path, git_dir)?;
+        repository::check(git_dir)?;
         let mut command = git(path);
         command.args(["cat-file", "--batch"]).stdin(Stdio::piped());
         let running = Running::start(command, patience, memory)?;

@@ -108,15 +108,15 @@ impl Check {
     }
 }
 
-fn is_absent(error: &io::Error) -> bool {
+pub(super) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     printable(path.as_os_str().as_encoded_bytes())
 }
 
-fn cannot(path: &Path, error: &io::Error) -> String {
+pub(super) fn cannot(path: &Path, error: &io::Error) -> String {
     format!("cannot check {}: {error}", shown(path))
 }
 

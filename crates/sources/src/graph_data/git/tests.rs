@@ -217,9 +217,8 @@ fn a_git_that_waits_for_ever_is_ended() {
     let head = repository.path().join(".git/HEAD");
     fs::remove_file(&head).unwrap();
     mknodat(CWD, &head, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let patience = Duration::from_millis(200);
-    let error =
-        read_revision(&repository.path(), "HEAD", &Limits::default(), patience, MEMORY).unwrap_err().to_string();
+    let of_git = GitLimits { patience: Duration::from_millis(200), ..LIMITS };
+    let error = read_revision(&repository.path(), "HEAD", &Limits::default(), of_git).unwrap_err().to_string();
     assert!(error.contains("git did not finish within 0.2 seconds"), "{error}");
 }
 
@@ -230,10 +229,35 @@ fn a_commit_that_takes_much_memory_ends_git_and_not_more() {
     // Git reads a commit as a whole before its directory is known. All of one letter, it takes little room in a repository.
     let message = vec![b'x'; 64 << 20];
     let commit = repository.git_with(&["commit-tree", "HEAD^{tree}"], &message);
-    let read = |memory: u64| read_revision(&repository.path(), &commit, &Limits::default(), PATIENCE, memory);
+    let read =
+        |memory: u64| read_revision(&repository.path(), &commit, &Limits::default(), GitLimits { memory, ..LIMITS });
     let error = read(48 << 20).unwrap_err().to_string();
     assert!(error.contains("git may use at most 48 MiB"), "{error}");
     assert_eq!(read(MEMORY).unwrap(), git_revision(&repository.path(), "HEAD", &Limits::default()).unwrap());
+}
+
+#[test]
+fn directories_above_their_caps_refuse_a_revision() {
+    let repository = Repository::new();
+    for number in 0..20 {
+        repository.write(&format!("risks/r{number}.yaml"), "r");
+    }
+    repository.commit();
+    let read = |of_git: GitLimits| {
+        let read = read_revision(&repository.path(), "HEAD", &Limits::default(), of_git);
+        read.map(|inputs| inputs.iter().count()).map_err(|error| error.to_string())
+    };
+    // The root has three entries, `channels` one and `risks` twenty-one; each has about forty bytes.
+    assert_eq!(read(GitLimits { entries: 25, tree_bytes: 900, ..LIMITS }), Ok(23));
+    for (of_git, want) in [
+        (GitLimits { entries: 24, ..LIMITS }, "its directories have more than 24 entries"),
+        (GitLimits { entries: 2, ..LIMITS }, "its directories have more than 2 entries"),
+        (GitLimits { tree_bytes: 200, ..LIMITS }, "an object of it is larger than 200 bytes"),
+        (GitLimits { tree_bytes: 20, ..LIMITS }, "a directory in it is larger than 20 bytes"),
+    ] {
+        let error = read(of_git).unwrap_err();
+        assert!(error.ends_with(want), "{want}: {error}");
+    }
 }
 
 #[test]
@@ -286,6 +310,100 @@ fn objects_of_another_repository_are_not_read() {
         let error = repository.read(&id).unwrap_err();
         assert!(error.contains(file.to_str().unwrap()), "{}: {error}", file.display());
     }
+}
+
+/// A `.git` that leads to a repository which does not know of it.
+#[test]
+fn a_directory_has_git_read_only_the_repository_that_it_stands_in() {
+    use std::os::unix::fs::symlink;
+    let secret = Repository::new();
+    secret.write("risks/r.yaml", "secret");
+    secret.commit();
+    let id = secret.git(&["rev-parse", "HEAD"]);
+    let tree = tempfile::tempdir().unwrap();
+    let tree = tree.path().join("tree");
+    secret.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+    let (own, of_tree) = (secret.path().join(".git"), secret.path().join(".git/worktrees/tree"));
+    fs::create_dir_all(own.join("modules")).unwrap();
+    let done = Command::new("git").args(["clone", "-q", "--bare"]).arg(&own).arg(own.join("modules/m")).status();
+    assert!(done.unwrap().success());
+    let file = |path: &Path| format!("gitdir: {}\n", path.display());
+    let stranger = || {
+        let stranger = tempfile::tempdir().unwrap();
+        fs::create_dir(stranger.path().join("channels")).unwrap();
+        stranger
+    };
+    let refused = |stranger: &Path, want: &str| {
+        for directory in [stranger.to_owned(), stranger.join("channels")] {
+            let error = git_revision(&directory, &id, &Limits::default()).unwrap_err().to_string();
+            let dot_git = stranger.join(".git").display().to_string();
+            assert!(error.contains(want) && error.contains(&dot_git), "{want}: {error}");
+        }
+    };
+    for (text, want) in [
+        (file(&own), "does not name it as a working tree"),
+        (file(&of_tree), "does not name it as a working tree"),
+        (file(&own.join("modules/m")), "is not that of a submodule"),
+    ] {
+        let stranger = stranger();
+        fs::write(stranger.path().join(".git"), text).unwrap();
+        refused(stranger.path(), want);
+    }
+    for target in [&own, &of_tree, &own.join("modules/m"), &tree.join(".git")] {
+        let stranger = stranger();
+        symlink(target, stranger.path().join(".git")).unwrap();
+        refused(stranger.path(), "is a link that leads out of its directory");
+    }
+    // By a link inside to a file that leads out.
+    let stranger = stranger();
+    fs::write(stranger.path().join("file"), file(&of_tree)).unwrap();
+    symlink("file", stranger.path().join(".git")).unwrap();
+    refused(stranger.path(), "is a link that leads out of its directory");
+}
+
+#[test]
+fn working_trees_and_submodules_are_read_in_the_repositories_that_know_of_them() {
+    let part = Repository::new();
+    part.commit();
+    let whole = Repository::new();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "add", "-q", part.0.path().to_str().unwrap(), "a/part"];
+    whole.git(&add);
+    whole.commit();
+    let read = |path: &Path| {
+        let inputs = git_revision(path, "HEAD", &Limits::default()).map_err(|error| error.to_string())?;
+        Ok::<_, String>(inputs.iter().map(|(path, _)| path.to_owned()).collect::<Vec<_>>())
+    };
+    let all = Ok(ALL.map(str::to_owned).to_vec());
+    assert!(whole.path().join("a/part/.git").is_file());
+    assert_eq!(read(&whole.path().join("a/part")), all);
+    // A working tree of its own, and the submodule in that.
+    let tree = tempfile::tempdir().unwrap();
+    let tree = tree.path().join("tree");
+    whole.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+    assert_eq!(read(&tree), all);
+    let update =
+        ["-C", tree.to_str().unwrap(), "-c", "protocol.file.allow=always", "submodule", "update", "-q", "--init"];
+    whole.git(&update);
+    assert_eq!(read(&tree.join("a/part")), all);
+    // Where the path back is relative.
+    let back = whole.path().join(".git/worktrees/tree/gitdir");
+    let levels = "../".repeat(back.parent().unwrap().components().count() - 1);
+    fs::write(&back, format!("{levels}{}\n", tree.join(".git").display().to_string().trim_start_matches('/'))).unwrap();
+    assert_eq!(read(&tree), all);
+    // A repository beside its files, named by a file and by a link.
+    for name in ["file", "link"] {
+        fs::rename(part.path().join(".git"), part.path().join(".kept")).unwrap();
+        match name {
+            "file" => fs::write(part.path().join(".git"), "gitdir: .kept\n").unwrap(),
+            _ => std::os::unix::fs::symlink(".kept", part.path().join(".git")).unwrap(),
+        }
+        assert_eq!(read(&part.path()), all, "{name}");
+        fs::remove_file(part.path().join(".git")).unwrap();
+        fs::rename(part.path().join(".kept"), part.path().join(".git")).unwrap();
+    }
+    // Inside of a repository, and in one without a working tree.
+    assert!(read(&part.path().join(".git")).is_ok());
+    assert!(read(&whole.path().join(".git/modules/a/part")).is_ok());
 }
 
 #[test]
