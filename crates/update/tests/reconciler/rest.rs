@@ -47,6 +47,21 @@ fn conflicts_and_failures_are_tried_again_and_nothing_is_lost() {
     assert_eq!(world.count("tell StatusNotStored"), 1, "said once, not three times: {:?}", world.log);
 }
 
+/// What was said about one update is not about another one, although both lead to the same payload.
+#[test]
+fn updates_with_the_same_payload_are_written_once() {
+    let mut world = World::new(graph(&[("1.1.0", vec![risk("Alpha", "a")]), ("1.2.0", vec![risk("Beta", "b")])]));
+    world.graph["nodes"][3]["payload"] = world.graph["nodes"][2]["payload"].clone();
+    world.metrics.extend([("a", Some(1.0)), ("b", Some(0.0))]);
+    world.store_time = Duration::from_secs(1);
+    world.start();
+    world.pass(Duration::from_secs(10));
+    assert_eq!((world.recommended("1.1.0").0, world.recommended("1.2.0").0), ("False".into(), "True".into()));
+    let stored = world.count("store");
+    world.pass(Duration::from_hours(1));
+    assert_eq!(world.count("store"), stored, "{:?}", world.log);
+}
+
 /// What a store makes of a status is its own affair: one that was stored is not stored again, as long as it stays so.
 #[test]
 fn a_store_that_changes_what_it_stores_is_written_to_once() {

@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub(crate) conflicts: usize,
     /// How many statuses the store does not take.
     pub(crate) failures: usize,
+    /// How long the store takes for a status.
+    pub(crate) store_time: Duration,
     /// What the store makes of a status.
     pub(crate) stored_as: fn(&mut Value),
     pub(crate) log: Vec<String>,
@@ -131,6 +133,7 @@ impl World {
             looks: Vec::new(),
             conflicts: 0,
             failures: 0,
+            store_time: Duration::ZERO,
             stored_as: |_| {},
             log: Vec::new(),
             requests: Vec::new(),
@@ -268,6 +271,7 @@ impl World {
             }
             Effect::Store(object) => {
                 self.log.push("store".into());
+                self.now = self.now.plus(self.store_time);
                 if self.conflicts > 0 {
                     self.conflicts -= 1;
                     return vec![Input::Overtaken(Box::new(self.object.clone()))];
