@@ -44,7 +44,9 @@ pub(crate) struct World {
     pub(crate) answering: bool,
     /// Whether questions about objects are answered at once.
     pub(crate) looking: bool,
-    /// Those that were not.
+    /// When they were asked.
+    pub(crate) looked_at: Vec<Timestamp>,
+    /// Those that were not answered.
     pub(crate) looks: Vec<(u64, Vec<(ObjectQuestion, u64)>)>,
     /// How many statuses are overtaken by somebody else's change.
     pub(crate) conflicts: usize,
@@ -130,6 +132,7 @@ impl World {
             objects: Vec::new(),
             answering: true,
             looking: true,
+            looked_at: Vec::new(),
             looks: Vec::new(),
             conflicts: 0,
             failures: 0,
@@ -263,6 +266,7 @@ impl World {
             }
             Effect::Look { number, questions } => {
                 self.log.push(format!("look {}", questions.len()));
+                self.looked_at.push(self.now);
                 if !self.looking {
                     self.looks.push((number, questions));
                     return Vec::new();
