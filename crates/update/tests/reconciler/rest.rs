@@ -247,3 +247,38 @@ fn changes_of_conditions_are_counted() {
     world.pass(Duration::from_mins(30));
     assert_eq!(changes(&world), before + 1);
 }
+
+/// A status with a history entry that says so many bytes about accepted risks.
+fn with_history(world: &mut World, bytes: usize) {
+    world.edit(|object| object["status"]["history"][0]["acceptedRisks"] = json!("x".repeat(bytes)));
+    world.pass(Duration::from_secs(10));
+}
+
+/// What etcd does not take is not sent to it: neither the updates, nor a status that is too large without them.
+#[test]
+fn a_status_that_is_too_large_is_never_written() {
+    let mut world = evaluated();
+    world.start();
+    with_history(&mut world, 1_100_000);
+    let left_out = world.condition("clearway.dev/UpdatesLeftOut");
+    assert_eq!(left_out.0, "True");
+    for version in ["1.0.1", "1.1.0", "1.2.0"] {
+        assert!(left_out.2.contains(&format!("the update to {version}: ")), "{}", left_out.2);
+    }
+    let lists = |world: &World| {
+        (world.object["status"]["availableUpdates"].clone(), world.object["status"].get("conditionalUpdates").cloned())
+    };
+    assert_eq!(lists(&world), (json!(null), None));
+    let stored = world.count("store");
+    world.pass(Duration::from_mins(7));
+    assert_eq!(world.count("store"), stored, "{:?}", world.log);
+
+    with_history(&mut world, 1_400_000);
+    world.service = Service::Away;
+    world.pass(Duration::from_mins(7));
+    assert_eq!((world.count("store"), world.count("tell StatusNotStored")), (stored, 1), "{:?}", world.log);
+    with_history(&mut world, 1_000);
+    world.service = Service::Answers;
+    world.pass(Duration::from_mins(7));
+    assert_eq!(world.available(), ["1.2.0", "1.1.0", "1.0.1"], "it is written when there is room again");
+}
