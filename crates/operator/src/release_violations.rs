@@ -117,7 +117,9 @@ impl<'e> ReleaseEvaluator<'e> {
         for constraint in asked {
             by_release.entry(&constraint.release.payload).or_default().push(constraint);
         }
-        let _turn = if self.is_one_of_many { self.memory.acquire_release_fetch().await } else { None };
+        // Who has nothing to fetch does not wait for the registries of others.
+        let takes_turns = self.is_one_of_many && !by_release.is_empty();
+        let _turn = if takes_turns { self.memory.acquire_release_fetch().await } else { None };
         FetchedReleases(self.fetch_all(by_release.into_values()).await)
     }
 

@@ -156,6 +156,24 @@ async fn a_fetch_does_not_wait_for_an_evaluation() {
     }
 }
 
+/// Releases of add-ons are fetched for one of them at a time; the ClusterVersion, and who asks for none, do not wait.
+#[tokio::test(start_paused = true)]
+async fn releases_of_add_ons_are_fetched_for_one_at_a_time() {
+    let (parts, (host, _)) = (Parts::new(), empty_registry());
+    let cluster = parts.evaluator(Some(&host));
+    let component =
+        ReleaseEvaluator { is_one_of_many: true, memory: cluster.memory.clone(), ..parts.evaluator(Some(&host)) };
+    let one = constraint(&host, 0);
+    let fetching = cluster.memory.acquire_release_fetch().await;
+    assert_eq!(component.fetch(std::iter::empty()).await.0.len(), 0);
+    assert_eq!(cluster.fetch([&one].into_iter()).await.0.len(), 1);
+    let mut waiting = std::pin::pin!(component.fetch([&one].into_iter()));
+    let waited = tokio::time::timeout(Duration::from_hours(1), &mut waiting).await;
+    assert!(waited.is_err(), "it was fetched while another one fetched");
+    drop(fetching);
+    assert_eq!(waiting.await.0.len(), 1);
+}
+
 /// The publishers of many add-ons together keep no more than their budget, and take nothing of the ClusterVersion's part.
 #[test]
 fn files_of_releases_that_wait_have_a_budget() {
