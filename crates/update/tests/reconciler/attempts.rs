@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clearway_advice::rounds::RoundSettings;
 use clearway_core::Timestamp;
 use clearway_update::reconciler::{Effect, Input, RE_EVALUATE, Reconciler, Settings};
 use serde_json::{Value, json};
@@ -247,8 +248,13 @@ fn about_release(query: &str) -> Value {
 
 /// When releases are fetched in two hours, if a query has a value and each look takes so many seconds.
 fn fetches_of_releases(value: Option<f64>, slow: &[u64]) -> Vec<Duration> {
-    // Nothing else wakes the operator before it is time.
-    let settings = Settings { fetch_every: Duration::from_hours(4), ..settings() };
+    // Nothing else wakes the operator before it is time, and rounds are at other times.
+    let rounds = RoundSettings {
+        between_rounds: Duration::from_mins(7),
+        between_answers: Duration::from_mins(25),
+        ..RoundSettings::default()
+    };
+    let settings = Settings { fetch_every: Duration::from_hours(4), rounds, ..settings() };
     let mut world = World::with(about_release("a"), settings);
     world.metrics.insert("a", value);
     world.looking = slow.is_empty();

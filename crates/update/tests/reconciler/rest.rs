@@ -112,6 +112,22 @@ fn a_clock_that_is_set_back_stops_nothing() {
     }
 }
 
+/// Where no query is asked with them, objects are looked at again as soon.
+#[test]
+fn objects_are_looked_at_again_after_the_clock_was_set_back() {
+    let mut world = evaluated();
+    world.graph["conditionalEdges"].as_array_mut().unwrap().remove(0);
+    world.start();
+    world.pass(Duration::from_secs(5));
+    for (back, looks) in [(200, 0), (301, 1), (0, 0), (86_400, 1)] {
+        world.now = world.now.minus(Duration::from_secs(back));
+        world.log.clear();
+        world.input(Input::Tick);
+        world.pass(Duration::from_secs(1));
+        assert_eq!((world.count("look"), world.recommended("1.2.0").0), (looks, "True".into()), "{back}");
+    }
+}
+
 /// Clocks are corrected all the time, and neither the service nor the cluster is asked for it.
 #[test]
 fn a_clock_that_is_set_back_a_little_asks_for_nothing() {
