@@ -2,7 +2,8 @@
 //!
 //! A round is one batch of all distinct queries that are due, asked side by side within a bound. Between the end of a
 //! round and the start of the next lie ten minutes; a query that gave an answer, 0 or 1, rests for an hour; one that failed
-//! or gave anything else is due in the next round, so an outage is never frozen for an hour. While a round is open no other starts. With
+//! or gave anything else is due in the next round, so an outage is never frozen for an hour. While a round is open no other starts.
+//! Where the clock was set back, what was answered later than now is no evidence, and is due at once. With
 //! [`Pace::Single`] every query is a round of its own: the literal reading of "wait ten minutes before evaluating any".
 //!
 //! Drive it like this: [`Rounds::set_queries`] whenever the graph changed, [`Rounds::due`] at the time that
@@ -18,6 +19,7 @@ use clearway_promql::eval::Value;
 use crate::evidence::{Failure, Observation, Record, RecordedEvidence};
 use crate::memory;
 use crate::rules::promql;
+use crate::settings::CLOCK_SKEW;
 
 /// How queries are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,6 +42,8 @@ pub struct RoundSettings {
     pub parallel: usize,
     /// How queries are grouped.
     pub pace: Pace,
+    /// How far an answer may lie in the future before it is no evidence ([`Settings::clock_skew`](crate::Settings)).
+    pub clock_skew: Duration,
 }
 
 impl Default for RoundSettings {
@@ -50,7 +54,17 @@ impl Default for RoundSettings {
             between_answers: Duration::from_hours(1),
             parallel: 4,
             pace: Pace::Batch,
+            clock_skew: CLOCK_SKEW,
         }
+    }
+}
+
+impl RoundSettings {
+    /// How long a query rests after this came of it.
+    fn rest_after(&self, result: &Result<Observation<Value>, Failure>) -> Duration {
+        // No series, several, or another value than 0 and 1: the evaluation failed, though the store answered.
+        let is_answer = result.as_ref().is_ok_and(|observation| promql::is_answer(&observation.value));
+        if is_answer { self.between_answers } else { self.between_rounds }
     }
 }
 
@@ -183,10 +197,7 @@ impl Rounds {
             return false;
         }
         if let Some(entry) = self.entries.get_mut(query) {
-            // No series, several, or another value than 0 and 1: the evaluation failed, though the store answered.
-            let told = result.as_ref().is_ok_and(|observation| promql::is_answer(&observation.value));
-            let rest = if told { self.settings.between_answers } else { self.settings.between_rounds };
-            entry.due = Some(now.plus(rest));
+            entry.due = Some(now.plus(self.settings.rest_after(&result)));
             entry.last = Some(result);
         }
         // What was asked last counts, so that the rest holds between any two rounds.
@@ -270,13 +281,18 @@ impl Rounds {
         Some(self.rested().map_or(first, |rested| rested.max(first)))
     }
 
-    /// A clock that was set back must not make queries rest for longer than they would have.
+    /// A clock that was set back must not make queries rest for longer than they would have. An answer that lies too far in
+    /// the future counts for nothing, so that it is asked for again; an end of a round does not hold that up.
     fn turn_back(&mut self, now: Timestamp) {
-        if self.ended.is_some_and(|ended| ended > now) {
-            self.ended = Some(now);
-        }
-        let latest = now.plus(self.settings.between_answers.max(self.settings.between_rounds));
+        let settings = &self.settings;
+        let is_wrong = |time: Timestamp| time.since(now) > settings.clock_skew;
+        self.ended = self.ended.filter(|ended| !is_wrong(*ended)).map(|ended| ended.min(now));
         for entry in self.entries.values_mut() {
+            let latest = match &entry.last {
+                Some(Ok(observation)) if is_wrong(observation.observed_at) => now,
+                Some(result) => now.plus(settings.rest_after(result)),
+                None => now,
+            };
             entry.due = entry.due.map(|due| due.min(latest));
             entry.since = entry.since.map(|since| since.min(now));
         }

@@ -6,6 +6,9 @@ use clearway_promql::{Fence, Limits};
 
 use crate::budget::EvaluationBudget;
 
+/// How far evidence may lie in the future, unless an administrator says otherwise.
+pub(crate) const CLOCK_SKEW: Duration = Duration::from_mins(5);
+
 /// How risks are assessed.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -28,7 +31,7 @@ impl Default for Settings {
             limits: Limits::default(),
             max_age: Duration::from_hours(2),
             budget: EvaluationBudget::default(),
-            clock_skew: Duration::from_mins(5),
+            clock_skew: CLOCK_SKEW,
         }
     }
 }

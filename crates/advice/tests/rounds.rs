@@ -209,14 +209,43 @@ fn the_literal_reading_waits_after_every_single_query_and_starves_none() {
     }
 }
 
+/// What was answered later than now is no evidence, so it is asked for at once, and not in an hour.
 #[test]
 fn a_clock_that_is_set_back_stalls_nothing() {
     let mut rounds = Rounds::new(RoundSettings::default());
-    rounds.set_queries(["a"], at(10_000_000));
+    rounds.set_queries(["a", "b"], at(10_000_000));
     rounds.due(at(10_000_000)).unwrap();
     rounds.answered("a", answer(1.0, at(10_000_000)), at(10_000_000));
-    assert_eq!(rounds.due(at(0)), None);
-    assert_eq!(rounds.due(at(HOUR)).unwrap().queries, ["a"]);
+    rounds.answered("b", failure(), at(10_000_000));
+    assert_eq!(rounds.due(at(0)).unwrap().queries, ["a"]);
+    assert!(rounds.answered("a", answer(1.0, at(0)), at(0)));
+    assert_eq!(rounds.due(at(ROUND)).unwrap().queries, ["b"], "a failure rests as long as any failure");
+    assert!(rounds.answered("b", answer(1.0, at(ROUND)), at(ROUND)));
+    assert_eq!((rounds.due(at(HOUR - 1)), rounds.due(at(HOUR)).unwrap().queries), (None, vec!["a".to_owned()]));
+}
+
+/// The clock is set back while a round is open: what it says is of the wrong time, and there is another round.
+#[test]
+fn answers_of_the_time_before_the_clock_was_set_back_do_not_rest() {
+    let mut rounds = Rounds::new(RoundSettings::default());
+    rounds.set_queries(["a"], at(10_000_000));
+    rounds.due(at(10_000_000)).unwrap();
+    rounds.answered("a", answer(1.0, at(10_000_000)), at(0));
+    assert_eq!(rounds.due(at(ROUND)).unwrap().queries, ["a"]);
+}
+
+/// Clocks are corrected by seconds all the time, which asks for nothing.
+#[test]
+fn small_steps_back_do_not_make_queries_due() {
+    let mut rounds = Rounds::new(RoundSettings::default());
+    rounds.set_queries(["a"], at(1_000));
+    rounds.due(at(1_000)).unwrap();
+    rounds.answered("a", answer(1.0, at(1_000)), at(1_000));
+    let asked = (0..600).filter(|step| rounds.due(at(1_000 - step / 2)).is_some()).count();
+    assert_eq!(asked, 0);
+    assert!(rounds.due_at("a") > Some(at(HOUR)));
+    // Together they may be more than is tolerated: it is asked in the next round.
+    assert_eq!((rounds.due(at(699)), rounds.due_at("a")), (None, Some(at(699 + ROUND))));
 }
 
 /// One step of a schedule.

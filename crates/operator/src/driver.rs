@@ -23,7 +23,7 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 pub use answer_memory::AnswerMemory;
 pub use crash_guard::CrashGuard;
 pub use effects::COMPONENT_ANSWER_BYTES;
-pub use memory_permit::{COMPONENT_ANSWERS, MemoryPermit};
+pub use memory_permit::{COMPONENT_ANSWERS, COMPONENT_RELEASE_BYTES, MemoryPermit};
 
 use answer_memory::AnswerShare;
 
@@ -174,7 +174,10 @@ struct Driver<S: Store> {
 
 /// The object that effects are about.
 struct About {
+    kind: Kind,
     key: ObjectReference,
+    /// The image of the release that it runs, as it was read last. Nothing is read to know which registry may be asked.
+    running: String,
     /// Where its state is cached.
     cached: ObjectReference,
     share: Arc<AnswerShare>,
@@ -359,6 +362,18 @@ impl<S: Store> Driver<S> {
         Some(Task::new(request, self.reconciler.object()?, self.reconciler.raw()?))
     }
 
+    /// What effects are about at present.
+    fn about(&self) -> About {
+        let status = self.reconciler.object().and_then(|object| object.status.as_ref());
+        About {
+            kind: self.kind,
+            key: self.key.clone(),
+            running: status.map(|status| status.desired.image.clone()).unwrap_or_default(),
+            cached: self.cached_state_key(),
+            share: self.share.clone(),
+        }
+    }
+
     fn run_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Stop => self.worker.stop(),
@@ -374,7 +389,7 @@ impl<S: Store> Driver<S> {
             }
             effect => {
                 let (tools, settings, report) = (self.tools.clone(), self.settings.clone(), self.report.clone());
-                let about = About { key: self.key.clone(), cached: self.cached_state_key(), share: self.share.clone() };
+                let about = self.about();
                 // Those that ended are forgotten, so that the set does not grow.
                 while self.effects.try_join_next().is_some() {}
                 let is_look = matches!(effect, Effect::Look { .. });

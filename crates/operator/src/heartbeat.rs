@@ -18,6 +18,9 @@ pub struct Heartbeat(Arc<Mutex<Running>>);
 struct Running {
     next: u64,
     since: BTreeMap<u64, (Instant, &'static str)>,
+    /// Everything that was begun, in order.
+    #[cfg(test)]
+    begun: Vec<&'static str>,
 }
 
 /// A computation; it is over when this value is dropped.
@@ -34,6 +37,8 @@ impl Heartbeat {
         let id = running.next;
         running.next = id.wrapping_add(1);
         running.since.insert(id, (now, what));
+        #[cfg(test)]
+        running.begun.push(what);
         ComputationGuard { heartbeat: self.clone(), id }
     }
 
@@ -43,6 +48,12 @@ impl Heartbeat {
         let (since, what) = oldest?;
         let running = now.saturating_duration_since(since);
         (running > HANGS_AFTER).then_some((what, running))
+    }
+
+    /// Everything that was begun so far, in order.
+    #[cfg(test)]
+    pub(crate) fn begun(&self) -> Vec<&'static str> {
+        self.lock().begun.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Running> {

@@ -1,9 +1,15 @@
 //! Evaluates constraints of the cluster over the objects of releases, for rules that ask what an update would violate.
 //!
 //! Each release is fetched as for an update, and its objects are evaluated as `clearway policy preview` does it, by the
-//! process with limits of its own that also runs before updates. All releases are fetched before anything of the cluster is
-//! read or evaluated, so that a registry sees the same requests at the same times whatever constraints the cluster has. The
-//! result is the objects that rules and snapshots read ([`ReleaseConstraint::to_object`]): counts and names of objects.
+//! process with limits of its own that also runs before updates. The result is the objects that rules and snapshots read
+//! ([`ReleaseConstraint::to_object`]): counts and names of objects.
+//!
+//! A registry sees the same requests at the same times whatever the cluster contains: [`ReleaseEvaluator::fetch`] has no
+//! access to the cluster, all releases of a look are fetched by it before anything is read or evaluated, and it waits for
+//! nobody who reads or evaluates. So files of releases wait until it is their turn to be evaluated. Those for the
+//! ClusterVersion are bounded for each look, and there is one look at a time. Those for ComponentVersions, which may be many,
+//! have one budget besides. A release that finds no room in it is fetched all the same, and dropped: which ones are
+//! evaluated is not visible in the requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,12 +24,14 @@ use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::release::{self, FetchedRelease, Reference, Registries};
 use clearway_sources::store::{Store, StoreError};
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::apply_update::PolicyProgram;
 use crate::apply_update::policies::{ConstraintAnswer, PolicyAnswer, PolicyRequest, evaluate, read_inventory};
 use crate::driver::MemoryPermit;
 use crate::gatekeeper_objects::{self, CONSTRAINTS};
+use crate::heartbeat::Heartbeat;
 
 /// Releases that are fetched for one look at the cluster; which ones a graph names is a stranger's choice.
 pub const MAX_RELEASES: usize = 10;
@@ -31,11 +39,13 @@ pub const MAX_RELEASES: usize = 10;
 pub const FETCH_TIME: Duration = Duration::from_mins(1);
 /// The CPU time to evaluate the objects of one release.
 pub const CPU_TIME: Duration = Duration::from_mins(1);
-/// The time for one look, with fetching and evaluating all of its releases. Answers about objects of the cluster wait for
-/// it; what is not evaluated by then is unknown.
-pub const ROUND_TIME: Duration = Duration::from_mins(3);
-/// Bytes of the files of all releases of one look, which are kept until all of them are fetched.
+/// The time to evaluate all releases of one look, from its turn. Answers about objects of the cluster wait for it; what is
+/// not evaluated by then is unknown.
+pub const EVALUATION_TIME: Duration = Duration::from_mins(2);
+/// Bytes of the files of all releases of one look, which are kept until they are evaluated.
 pub const ROUND_BYTES: u64 = 24 << 20;
+/// The same for a ComponentVersion.
+pub const COMPONENT_ROUND_BYTES: u64 = 8 << 20;
 /// The same for commands, which run alone.
 pub const COMMAND_ROUND_BYTES: u64 = 96 << 20;
 
@@ -46,11 +56,15 @@ type ConstraintKey<'c> = (&'c str, &'c str);
 enum Fetched<'e> {
     /// The one that the user named.
     Named(&'e Payload),
-    Files(FetchedRelease),
+    /// With their part of the budget for files that wait.
+    Files(FetchedRelease, Option<OwnedSemaphorePermit>),
 }
 
 /// A release, or why it is not known.
 type FetchResult<'e> = Result<Fetched<'e>, UnevaluatedReason>;
+
+/// The releases of one look, each with the constraints that are asked about it.
+pub struct FetchedReleases<'e, 'c>(Vec<(Vec<&'c ReleaseConstraint>, FetchResult<'e>)>);
 
 /// What was read to evaluate constraints over one release.
 #[derive(Default)]
@@ -78,6 +92,10 @@ pub struct ReleaseEvaluator<'e> {
     pub round_bytes: u64,
     /// Who else needs much memory.
     pub memory: MemoryPermit,
+    /// Whether this is for one of many objects, which fetch in turn and share a budget for files that wait.
+    pub is_one_of_many: bool,
+    /// Notices a release that cannot be parsed in any reasonable time.
+    pub heartbeat: Heartbeat,
     /// A release that the user named: it stands for the one of the same version in the graph.
     pub named: Option<&'e Payload>,
     /// What evaluates policies; without it nothing is known.
@@ -88,14 +106,34 @@ impl<'e> ReleaseEvaluator<'e> {
     /// The objects that answer questions about releases, in the order of the questions. Constraints are read with the rights
     /// of the store.
     pub async fn objects<S: Store>(&self, store: &S, asked: &[&ReleaseConstraint]) -> Vec<Value> {
+        let fetched = self.fetch(asked.iter().copied()).await;
+        self.evaluate(store, asked, fetched).await
+    }
+
+    /// Fetches the releases that constraints are asked about. Nothing here depends on what the cluster contains: it has no
+    /// store, and waits only for others who fetch.
+    pub async fn fetch<'c>(&self, asked: impl Iterator<Item = &'c ReleaseConstraint>) -> FetchedReleases<'e, 'c> {
         let mut by_release: BTreeMap<&str, Vec<&ReleaseConstraint>> = BTreeMap::new();
         for constraint in asked {
             by_release.entry(&constraint.release.payload).or_default().push(constraint);
         }
-        let _round = self.memory.acquire_release_round().await;
-        let end = Instant::now() + ROUND_TIME;
+        // Who has nothing to fetch does not wait for the registries of others.
+        let takes_turns = self.is_one_of_many && !by_release.is_empty();
+        let _turn = if takes_turns { self.memory.acquire_release_fetch().await } else { None };
+        FetchedReleases(self.fetch_all(by_release.into_values()).await)
+    }
+
+    /// The objects that answer questions about releases that were fetched, in the order of the questions.
+    async fn evaluate<S: Store>(
+        &self,
+        store: &S,
+        asked: &[&ReleaseConstraint],
+        FetchedReleases(fetched): FetchedReleases<'e, '_>,
+    ) -> Vec<Value> {
+        let _turn = self.memory.acquire_release_evaluation().await;
+        let end = Instant::now() + EVALUATION_TIME;
         let mut found = BTreeMap::new();
-        for (constraints, release) in self.fetch_all(by_release.into_values()).await {
+        for (constraints, release) in fetched {
             let evaluated = self.evaluate_release(store, &constraints, release, end).await;
             for constraint in constraints {
                 let evaluation = match &evaluated {
@@ -109,17 +147,17 @@ impl<'e> ReleaseEvaluator<'e> {
         asked.iter().filter_map(|constraint| found.get(&constraint.object_name()).cloned()).collect()
     }
 
-    /// What the objects of releases say to questions, by the text of the question.
+    /// What the objects of releases that were fetched say to questions, by the text of the question.
     pub async fn answers<S: Store>(
         &self,
         store: &S,
         questions: &[(ObjectQuestion, u64)],
+        fetched: FetchedReleases<'e, '_>,
         observed_at: Timestamp,
         source: &str,
     ) -> BTreeMap<String, Record<ObjectAnswer>> {
-        let asked: Vec<&ReleaseConstraint> =
-            questions.iter().filter_map(|(question, _)| question.release_constraint()).collect();
-        let objects = self.objects(store, &asked).await;
+        let asked: Vec<&ReleaseConstraint> = constraints_of(questions).collect();
+        let objects = self.evaluate(store, &asked, fetched).await;
         let answer = |(question, steps): &(ObjectQuestion, u64)| {
             let mut tally = question.tally(*steps);
             for object in &objects {
@@ -138,8 +176,7 @@ impl<'e> ReleaseEvaluator<'e> {
         questions.iter().map(answer).collect()
     }
 
-    /// Fetches the releases that constraints are asked about, each list about one release. Nothing here depends on the
-    /// cluster's constraints: it has no store.
+    /// Fetches releases one after the other, each list of constraints about one of them.
     async fn fetch_all<'c>(
         &self,
         asked: impl Iterator<Item = Vec<&'c ReleaseConstraint>>,
@@ -151,18 +188,31 @@ impl<'e> ReleaseEvaluator<'e> {
             let release = match constraints.first() {
                 _ if self.program.is_none() => Err(UnevaluatedReason::NotConfigured),
                 Some(first) if number < MAX_RELEASES => {
-                    let fetched = tokio::time::timeout_at(end, self.fetch(first, bytes_left)).await;
+                    let fetched = tokio::time::timeout_at(end, self.fetch_release(first, bytes_left)).await;
                     fetched.unwrap_or(Err(UnevaluatedReason::TimedOut))
                 }
                 _ => Err(UnevaluatedReason::TooManyReleases),
             };
-            if let Ok(Fetched::Files(fetched)) = &release {
-                let bytes: usize = fetched.files.values().map(Vec::len).sum();
-                bytes_left = bytes_left.saturating_sub(u64::try_from(bytes).unwrap_or(u64::MAX));
+            if let Ok(Fetched::Files(fetched, _)) = &release {
+                // Also where there is no room for it: what else is fetched must not depend on that.
+                bytes_left = bytes_left.saturating_sub(u64::try_from(bytes_of(fetched)).unwrap_or(u64::MAX));
             }
-            all.push((constraints, release));
+            all.push((constraints, release.and_then(|release| self.keep(release))));
         }
         all
+    }
+
+    /// Keeps a release until it is evaluated, if there is room for it.
+    fn keep(&self, release: Fetched<'e>) -> FetchResult<'e> {
+        match release {
+            Fetched::Files(fetched, _) if self.is_one_of_many => {
+                match self.memory.keep_release_files(bytes_of(&fetched)) {
+                    Some(room) => Ok(Fetched::Files(fetched, Some(room))),
+                    None => Err(UnevaluatedReason::TooManyReleases),
+                }
+            }
+            release => Ok(release),
+        }
     }
 
     /// What came of each constraint, by kind and name; all of them are asked about the same release.
@@ -242,19 +292,20 @@ impl<'e> ReleaseEvaluator<'e> {
 
     /// The objects that an update to the release would apply.
     async fn make_objects(&self, release: Fetched<'e>) -> Result<Vec<Value>, UnevaluatedReason> {
-        let fetched = match release {
+        let (fetched, room) = match release {
             Fetched::Named(payload) => {
                 let applied = payload.manifests.iter().filter(|manifest| !manifest.deletes());
                 return Ok(applied.map(|manifest| manifest.object.clone()).collect());
             }
-            Fetched::Files(fetched) => fetched,
+            Fetched::Files(fetched, room) => (fetched, room),
         };
-        let (selection, limits) = (self.selection.clone(), self.limits.clone());
+        let (selection, limits, heartbeat) = (self.selection.clone(), self.limits.clone(), self.heartbeat.clone());
         let permit = self.memory.acquire().await;
-        // Others may be waiting for this thread.
+        // Others may be waiting for this thread. Waiting for a thread is not a hang, so the computation begins where it runs.
         let made = tokio::task::spawn_blocking(move || {
+            let _beat = heartbeat.begin("parsing a release for rules", std::time::Instant::now());
             // Parsing goes on when the caller is gone, and so does its need for memory.
-            let _permit = permit;
+            let (_permit, _room) = (permit, room);
             let payload = fetched.payload(&selection, &limits).inspect_err(|error| {
                 tracing::debug!(%error, release = %fetched.reference, "cannot read a release for rules");
             });
@@ -265,7 +316,7 @@ impl<'e> ReleaseEvaluator<'e> {
     }
 
     /// Fetches a release within so many bytes.
-    async fn fetch(&self, constraint: &ReleaseConstraint, bytes_left: u64) -> FetchResult<'e> {
+    async fn fetch_release(&self, constraint: &ReleaseConstraint, bytes_left: u64) -> FetchResult<'e> {
         let release = &constraint.release;
         let is_named = |payload: &&Payload| payload.version().without_build() == release.version.without_build();
         if let Some(payload) = self.named.filter(is_named) {
@@ -286,7 +337,7 @@ impl<'e> ReleaseEvaluator<'e> {
         }
         let limits = ReleaseLimits { bytes: self.limits.bytes.min(bytes_left), ..self.limits.clone() };
         let fetched = release::fetch(&reference, registries, &limits, Some(&digest)).await;
-        fetched.map(Fetched::Files).map_err(|error| {
+        fetched.map(|fetched| Fetched::Files(fetched, None)).map_err(|error| {
             tracing::debug!(%error, payload = release.payload, "cannot read a release for rules");
             // It may fit when it is asked about alone.
             if error.kind() == "too_large" && limits.bytes < self.limits.bytes {
@@ -296,6 +347,16 @@ impl<'e> ReleaseEvaluator<'e> {
             }
         })
     }
+}
+
+/// The constraints of releases that questions are about.
+pub fn constraints_of(questions: &[(ObjectQuestion, u64)]) -> impl Iterator<Item = &ReleaseConstraint> {
+    questions.iter().filter_map(|(question, _)| question.release_constraint())
+}
+
+/// Bytes of the files of a release.
+fn bytes_of(fetched: &FetchedRelease) -> usize {
+    fetched.files.values().map(Vec::len).fold(0, usize::saturating_add)
 }
 
 /// Why policies or what they look at cannot be read.

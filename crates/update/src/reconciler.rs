@@ -10,6 +10,7 @@
 mod events;
 mod evidence;
 mod io;
+mod schedule;
 mod settings;
 mod store;
 mod update;
@@ -91,7 +92,7 @@ pub struct Counts {
 impl Reconciler {
     /// Nothing is known yet.
     pub fn new(settings: Settings) -> Self {
-        let evidence = ClusterEvidence::new(settings.rounds.clone());
+        let evidence = ClusterEvidence::new(settings.round_settings());
         Reconciler {
             settings,
             shape: Shape::default(),
@@ -131,20 +132,19 @@ impl Reconciler {
         effects
     }
 
-    /// Does not wait for as long as the clock was set back.
+    /// Does not wait for as long as the clock was set back, and does not do without the evidence that is of the future now.
     fn turn_back(&mut self, now: Timestamp) {
-        self.upstream.turn_back(now);
-        self.evidence.turn_back(now);
+        self.upstream.turn_back(now, &self.settings);
+        self.evidence.turn_back(now, &self.settings);
         self.writes.turn_back(now);
     }
 
     /// When the next step is due if nothing else happens.
     pub fn next(&self) -> Option<Timestamp> {
         self.subject.as_ref()?;
-        [self.upstream.due(), self.evidence.rounds.next(), self.writes.retry_at, self.writes.held_until]
-            .into_iter()
-            .flatten()
-            .min()
+        let evidence = [self.evidence.rounds.next(), self.evidence.look_due()];
+        let others = [self.upstream.due(), self.writes.retry_at, self.writes.held_until];
+        evidence.into_iter().chain(others).flatten().min()
     }
 
     /// The last assessment, with all its proofs; nothing while nothing is known of updates.
@@ -215,7 +215,7 @@ impl Reconciler {
             Input::Evidence { query, result } => self.answered(&query, result, now, effects),
             Input::Looked { number, mut objects } => {
                 objects.limit(self.upstream.knowledge.as_ref().map(|knowledge| &knowledge.plan));
-                self.evidence.record_objects(number, objects);
+                self.evidence.record_objects(number, objects, self.settings.look_again, now);
                 self.writes.composed = false;
             }
             Input::Rollout(rollout) => {
@@ -257,7 +257,7 @@ impl Reconciler {
 
     /// Asks everything again. Answers count until new ones come.
     fn evaluate_again(&mut self, now: Timestamp) {
-        self.evidence.restart(self.settings.rounds.clone());
+        self.evidence.restart(self.settings.round_settings());
         self.set_questions(now);
         self.upstream.refetch();
     }

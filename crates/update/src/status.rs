@@ -39,6 +39,8 @@ pub(crate) struct StatusInput<'a> {
 /// A status, and what could not be put into it.
 pub(crate) struct ComposedStatus {
     pub(crate) status: Value,
+    /// Whether no store takes it, although no updates are in it.
+    pub(crate) is_too_large: bool,
     pub(crate) left_out: Vec<String>,
     /// What the advice in it follows from.
     pub(crate) assessment: Option<Assessment>,
@@ -95,22 +97,26 @@ pub(crate) fn compose(
         describe(&mut status.desired, &knowledge.current);
     }
     (status.available_updates, status.conditional_updates) = (lists.available, lists.conditional);
-    let left_out = shape.remove_unstorable(&mut status);
-    let sayings = ConditionInput {
-        kind: object.kind,
-        status: &status,
-        invalid: known.invalid,
-        retrieval: known.retrieval,
-        rollout: known.rollout,
-        left_out: &left_out,
+    let mut left_out = shape.remove_unstorable(&mut status);
+    let conditions_of = |status: &Status, left_out: &[String]| {
+        let sayings = ConditionInput {
+            kind: object.kind,
+            status,
+            invalid: known.invalid,
+            retrieval: known.retrieval,
+            rollout: known.rollout,
+            left_out,
+        };
+        conditions::conditions(&sayings, &before.conditions, shape.stored_fields(), generation, now)
     };
-    status.conditions = conditions::conditions(&sayings, &before.conditions, shape.stored_fields(), generation, now);
-    // The lists were made to fit; if what else is in the status is that large, the lists are not worth a status.
+    status.conditions = conditions_of(&status, &left_out);
+    // The lists were made to fit beside the conditions that there were; the new ones may be larger.
     if Shape::is_too_large(&status) {
-        status.available_updates.clear();
-        status.conditional_updates.clear();
+        left_out.extend(Shape::remove_updates(&mut status));
+        status.conditions = conditions_of(&status, &left_out);
     }
-    ComposedStatus { status: serde_json::to_value(&status).unwrap_or_default(), left_out, assessment }
+    let is_too_large = Shape::is_too_large(&status);
+    ComposedStatus { status: serde_json::to_value(&status).unwrap_or_default(), is_too_large, left_out, assessment }
 }
 
 /// Writes into the history what an update came to.

@@ -9,11 +9,13 @@ use clearway_release::{ReleaseLimits, Selection};
 use clearway_sources::clock;
 use clearway_sources::oci::{Cache, Registry};
 use clearway_sources::release::{Key, Registries};
+use clearway_update::api::Kind;
 use clearway_update::task::Veto;
 
 use super::{Pace, PolicyProgram};
 use crate::driver::MemoryPermit;
-use crate::release_violations::{ROUND_BYTES, ReleaseEvaluator, registry_host};
+use crate::heartbeat::Heartbeat;
+use crate::release_violations::{COMPONENT_ROUND_BYTES, ROUND_BYTES, ReleaseEvaluator, registry_host};
 
 /// Where the time is read.
 #[derive(Clone)]
@@ -88,16 +90,25 @@ impl Settings {
         }
     }
 
-    /// What evaluates policies over releases, for rules that ask about them; `running` is the image of the release that the
-    /// cluster runs.
-    pub(crate) fn release_evaluator(&self, running: &str, memory: MemoryPermit) -> ReleaseEvaluator<'_> {
+    /// What evaluates policies over releases, for rules of an object of a kind that ask about them; `running` is the image of
+    /// the release that it runs.
+    pub(crate) fn release_evaluator(
+        &self,
+        kind: Kind,
+        running: &str,
+        memory: MemoryPermit,
+        heartbeat: Heartbeat,
+    ) -> ReleaseEvaluator<'_> {
+        let is_one_of_many = kind == Kind::ComponentVersion;
         ReleaseEvaluator {
             registries: Some(self.registries()),
             hosts: registry_host(running).into_iter().collect(),
             selection: &self.selection,
             limits: ReleaseLimits::of_graph(),
-            round_bytes: ROUND_BYTES,
+            round_bytes: if is_one_of_many { COMPONENT_ROUND_BYTES } else { ROUND_BYTES },
             memory,
+            is_one_of_many,
+            heartbeat,
             named: None,
             program: self.policies.as_ref(),
         }

@@ -3,6 +3,9 @@
 //! A publisher can make every answer differ from the last one, or send a good one in between. So besides the attempts on each
 //! answer, those on all new answers of a day count: after two of them the next new answer waits, each time twice as
 //! long. What is known already is used meanwhile.
+//!
+//! A note may lie in the future, because the clock was wrong and was set right. It counts from when it was seen first, so
+//! that nothing waits for as long as the clock was wrong.
 
 use std::time::Duration;
 
@@ -54,7 +57,8 @@ pub(super) enum Decision {
 
 impl Attempts {
     /// Decides about a new answer. What the process began that asks has not ended it.
-    pub(super) fn decide(&self, digest: &Digest, process: &str, now: Timestamp) -> Decision {
+    pub(super) fn decide(&mut self, digest: &Digest, process: &str, now: Timestamp) -> Decision {
+        self.turn_back(now);
         if self.count(digest, process, |one| !one.cached || now.since(one.at) < HOUR) >= ATTEMPTS {
             return Decision::SetAside;
         }
@@ -70,8 +74,16 @@ impl Attempts {
     }
 
     /// Whether a cached answer may be used.
-    pub(super) fn may_use_cached(&self, digest: &Digest, process: &str, now: Timestamp) -> bool {
+    pub(super) fn may_use_cached(&mut self, digest: &Digest, process: &str, now: Timestamp) -> bool {
+        self.turn_back(now);
         self.count(digest, process, |one| now.since(one.at) < HOUR) < ATTEMPTS
+    }
+
+    /// Lets notes of the future count from now on. The order stays: it is that of the attempts.
+    fn turn_back(&mut self, now: Timestamp) {
+        for one in &mut self.0 {
+            one.at = one.at.min(now);
+        }
     }
 
     fn of_others(&self, process: &str) -> impl Iterator<Item = &Attempt> {
@@ -131,7 +143,7 @@ mod tests {
         attempts.begin(&answer(name), &format!("process {minutes}"), at(minutes), cached);
     }
 
-    fn decide(attempts: &Attempts, name: &str, minutes: u64) -> Decision {
+    fn decide(attempts: &mut Attempts, name: &str, minutes: u64) -> Decision {
         attempts.decide(&answer(name), PRESENT, at(minutes))
     }
 
@@ -144,12 +156,12 @@ mod tests {
     fn what_the_present_process_began_has_not_ended_it() {
         let mut attempts = Attempts::default();
         for minutes in 0..5 {
-            assert_eq!(decide(&attempts, "good", minutes), Decision::Assess);
+            assert_eq!(decide(&mut attempts, "good", minutes), Decision::Assess);
             attempts.begin(&answer("good"), PRESENT, at(minutes), false);
             assert!(attempts.may_use_cached(&answer("good"), PRESENT, at(minutes)));
         }
         assert_eq!(attempts.0.len(), 1);
-        assert_eq!(decide(&attempts, "other", 5), Decision::Assess);
+        assert_eq!(decide(&mut attempts, "other", 5), Decision::Assess);
         begin(&mut attempts, "good", 6, false);
         attempts.withdraw(PRESENT);
         assert!(!attempts.has_open(PRESENT) && attempts.has_open("process 6"), "those of others stay");
@@ -160,10 +172,10 @@ mod tests {
         let mut attempts = Attempts::default();
         die(&mut attempts, "bad", 0);
         die(&mut attempts, "bad", 1);
-        assert_eq!(decide(&attempts, "bad", 2), Decision::SetAside);
-        assert_eq!(decide(&attempts, "bad", 100_000), Decision::SetAside, "for good");
+        assert_eq!(decide(&mut attempts, "bad", 2), Decision::SetAside);
+        assert_eq!(decide(&mut attempts, "bad", 100_000), Decision::SetAside, "for good");
         attempts.done(&answer("bad"));
-        assert_eq!(decide(&attempts, "bad", 2), Decision::Assess);
+        assert_eq!(decide(&mut attempts, "bad", 2), Decision::Assess);
     }
 
     #[test]
@@ -174,7 +186,7 @@ mod tests {
         die(&mut attempts, "one", 20);
         die(&mut attempts, "other", 60);
         for name in ["one", "other"] {
-            assert_eq!(decide(&attempts, name, 3_000), Decision::SetAside);
+            assert_eq!(decide(&mut attempts, name, 3_000), Decision::SetAside);
         }
     }
 
@@ -184,7 +196,7 @@ mod tests {
         let (mut now, mut deaths) = (0, Vec::new());
         while now < 24 * 60 {
             let name = format!("answer {now}");
-            match decide(&attempts, &name, now) {
+            match decide(&mut attempts, &name, now) {
                 Decision::Assess => {
                     deaths.push(now);
                     begin(&mut attempts, &name, now, false);
@@ -198,7 +210,7 @@ mod tests {
             now += 1;
         }
         assert_eq!(deaths, [0, 1, 11, 31, 71, 151, 311, 631, 991, 1351]);
-        assert_eq!(decide(&attempts, "new", 5_000), Decision::Assess, "a day later");
+        assert_eq!(decide(&mut attempts, "new", 5_000), Decision::Assess, "a day later");
     }
 
     #[test]
@@ -209,12 +221,40 @@ mod tests {
             begin(&mut attempts, "cached", minutes, true);
         }
         assert!(!attempts.may_use_cached(&answer("cached"), PRESENT, at(6)));
-        assert_eq!(decide(&attempts, "cached", 6), Decision::SetAside, "nor when it is fetched");
-        assert_eq!(decide(&attempts, "new", 6), Decision::Assess, "another one is not to blame");
+        assert_eq!(decide(&mut attempts, "cached", 6), Decision::SetAside, "nor when it is fetched");
+        assert_eq!(decide(&mut attempts, "new", 6), Decision::Assess, "another one is not to blame");
         assert!(
             attempts.may_use_cached(&answer("cached"), PRESENT, at(70)),
             "two restarts on another day are no reason"
         );
+    }
+
+    /// A clock that was wrong and is set right blocks nothing for longer than the documented wait, and the guard still holds.
+    #[test]
+    fn attempts_in_the_future_count_from_when_they_are_seen() {
+        const YEAR: u64 = 365 * 24 * 60;
+        for (ended, wait) in [(1, 0), (2, 10), (3, 20), (5, 80), (16, 360)] {
+            let mut attempts = Attempts::default();
+            for number in 0..ended {
+                begin(&mut attempts, &number.to_string(), YEAR + number, false);
+            }
+            let until = at(wait);
+            // Looking at it again does not move the end.
+            for minutes in [0, wait / 2, wait.saturating_sub(1)].into_iter().filter(|minutes| *minutes < wait) {
+                let waits = Decision::Wait { until, ended: usize::try_from(ended).unwrap() };
+                assert_eq!(decide(&mut attempts, "new", minutes), waits, "{ended} at {minutes}");
+            }
+            assert_eq!(decide(&mut attempts, "new", wait), Decision::Assess, "{ended}");
+        }
+        let mut attempts = Attempts::default();
+        for minutes in [YEAR, YEAR + 1] {
+            begin(&mut attempts, "bad", minutes, false);
+            begin(&mut attempts, "cached", minutes, true);
+        }
+        assert!(!attempts.may_use_cached(&answer("cached"), PRESENT, at(0)));
+        assert!(!attempts.may_use_cached(&answer("cached"), PRESENT, at(59)));
+        assert!(attempts.may_use_cached(&answer("cached"), PRESENT, at(60)));
+        assert_eq!(decide(&mut attempts, "bad", 100_000), Decision::SetAside, "for good");
     }
 
     #[test]

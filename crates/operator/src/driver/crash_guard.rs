@@ -224,6 +224,26 @@ mod tests {
         assert_eq!(third.begin(&store, &key, &bad, now).await, Decision::Assess, "somebody asked for it");
     }
 
+    /// The end of a wait is stored, and does not move each time somebody asks.
+    #[tokio::test]
+    async fn notes_of_a_clock_that_was_wrong_wait_as_long_as_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = StateDirectory::open(directory.path()).unwrap();
+        let (key, now) = (key(), now());
+        let wrong = now.plus(Duration::from_hours(24 * 365));
+        for name in ["first", "second"] {
+            let begun = CrashGuard::new(name).begin(&store, &key, &Digest::sha256(name.as_bytes()), wrong).await;
+            assert_eq!(begun, Decision::Assess, "{name}");
+        }
+        let (third, answer) = (CrashGuard::new("third"), Digest::sha256(b"third"));
+        let until = now.plus(Duration::from_mins(10));
+        for minutes in [0, 5, 9] {
+            let decided = third.begin(&store, &key, &answer, now.plus(Duration::from_mins(minutes))).await;
+            assert_eq!(decided, Decision::Wait { until, ended: 2 }, "{minutes}");
+        }
+        assert_eq!(third.begin(&store, &key, &answer, until).await, Decision::Assess);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_process_that_ends_in_good_order_leaves_no_attempt() {
         let directory = tempfile::tempdir().unwrap();

@@ -15,7 +15,8 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::attempts::Decision;
-use super::{About, Tools, object_kind};
+use super::{About, Tools};
+use crate::release_violations::constraints_of;
 use clearway_update::api::Kind;
 use clearway_update::reconciler::{Effect, Input, ObjectRecords, Settings, UpstreamAnswer};
 use clearway_update::upstream::CachedState;
@@ -52,7 +53,7 @@ pub(super) async fn run_effect<S: Store>(
             Vec::new()
         }
         Effect::Look { number, questions } => {
-            vec![Input::Looked { number, objects: read_objects(questions, tools, key).await }]
+            vec![Input::Looked { number, objects: read_objects(questions, tools, about).await }]
         }
         Effect::Store(object) => vec![store(*object, tools, key).await],
         Effect::Record(event) => {
@@ -98,7 +99,7 @@ async fn fetch<S: Store>(
     let version = ask.version.to_string();
     let asker = [("id", ask.id.as_str()), ("version", version.as_str())];
     let about = guard.about;
-    let is_component = about.key.kind == object_kind(Kind::ComponentVersion);
+    let is_component = about.kind == Kind::ComponentVersion;
     // Held until the answer is parsed: more of them would wait in memory.
     let turn = if is_component { tools.memory.acquire_component_answer().await } else { None };
     let most = if is_component { COMPONENT_ANSWER_BYTES } else { GraphLimits::default().answer_bytes as u64 };
@@ -203,12 +204,21 @@ async fn evaluate<S>(round: &Round, tools: &Tools<S>, settings: &Settings, repor
     tokio::join!(asked, hand_on);
 }
 
-/// What the objects of the cluster say to the questions of rules.
+/// What the objects of the cluster, and of releases, say to the questions of rules.
+///
+/// Releases are fetched before anything else is done or waited for: how long objects are read and evaluated depends on what
+/// they contain, and a registry must not learn that from the time of a request.
 async fn read_objects<S: Store>(
     questions: Vec<(ObjectQuestion, u64)>,
     tools: &Tools<S>,
-    key: &ObjectReference,
+    about: &About,
 ) -> ObjectRecords {
+    let is_about_release = |(question, _): &(ObjectQuestion, u64)| question.release_constraint().is_some();
+    let (about_releases, questions): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_about_release);
+    let (memory, heartbeat) = (tools.memory.clone(), tools.heartbeat.clone());
+    let evaluator = tools.apply_update.release_evaluator(about.kind, &about.running, memory, heartbeat);
+    let fetched = evaluator.fetch(constraints_of(&about_releases)).await;
+
     let permit = Arc::new(tools.memory.acquire().await);
     let at = (tools.clock)();
     let (heartbeat, permit_of_thread) = (tools.heartbeat.clone(), permit.clone());
@@ -218,16 +228,11 @@ async fn read_objects<S: Store>(
         heartbeat.begin("the evaluation of rules about objects", Instant::now())
     };
     let limits = ObjectLimits::default();
-    let is_about_release = |(question, _): &(ObjectQuestion, u64)| question.release_constraint().is_some();
-    let (about_releases, questions): (Vec<_>, Vec<_>) = questions.into_iter().partition(is_about_release);
     let mut records = object_answers(&tools.evidence, questions, &limits, tools.clock, CLUSTER, busy).await;
-    // A registry may take its time, and everything else that needs memory would wait for it.
+    // Evaluating a release needs it for a part of the time.
     drop(permit);
     if !about_releases.is_empty() {
-        let object = tools.store.get(key).await.ok().flatten();
-        let running = object.as_ref().and_then(|object| object.pointer("/status/desired/image")?.as_str());
-        let evaluator = tools.apply_update.release_evaluator(running.unwrap_or_default(), tools.memory.clone());
-        records.extend(evaluator.answers(&tools.evidence, &about_releases, at, CLUSTER).await);
+        records.extend(evaluator.answers(&tools.evidence, &about_releases, fetched, at, CLUSTER).await);
     }
     ObjectRecords { at, records }
 }

@@ -10,8 +10,10 @@
 //! publishers are many, and each may send as much as the cap allows, as slowly as the timeout allows. The ClusterVersion
 //! waits for none of them.
 //!
-//! Another permit is for a round of fetching releases for rules, whose files are kept until all of them are fetched. It may
-//! be held for minutes, and only rounds wait for it.
+//! Releases for rules of ComponentVersions are fetched for one look at a time, and for one look at a time releases are
+//! evaluated. Who fetches does not hold the permit to evaluate, or wait for it: a registry must not learn how long the
+//! rules of others are evaluated. Files that wait for their evaluation have a budget in bytes, and nobody waits for room in it:
+//! what does not fit is dropped.
 //!
 //! Each of these has a limit of its own. With many add-ons, whose publishers may all be hostile at the same moment, the
 //! limits would add up; with the permits the operator needs the memory of one of each.
@@ -22,6 +24,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Answers for ComponentVersions that are asked for and parsed at one time.
 pub const COMPONENT_ANSWERS: usize = 4;
+/// Bytes of files of releases for rules of ComponentVersions that wait to be evaluated, of all of them together.
+pub const COMPONENT_RELEASE_BYTES: usize = 16 << 20;
 
 /// Hands out the permits of each sort, most of them one at a time. Clones share them.
 #[derive(Debug, Clone)]
@@ -29,7 +33,10 @@ pub struct MemoryPermit {
     memory: Arc<Semaphore>,
     parsing: Arc<Semaphore>,
     component_answers: Arc<Semaphore>,
-    release_round: Arc<Semaphore>,
+    release_fetch: Arc<Semaphore>,
+    release_evaluation: Arc<Semaphore>,
+    /// One permit for each byte.
+    release_files: Arc<Semaphore>,
 }
 
 impl Default for MemoryPermit {
@@ -39,7 +46,9 @@ impl Default for MemoryPermit {
             memory: permits(1),
             parsing: permits(1),
             component_answers: permits(COMPONENT_ANSWERS),
-            release_round: permits(1),
+            release_fetch: permits(1),
+            release_evaluation: permits(1),
+            release_files: permits(COMPONENT_RELEASE_BYTES),
         }
     }
 }
@@ -61,8 +70,19 @@ impl MemoryPermit {
         self.component_answers.clone().acquire_owned().await.ok()
     }
 
-    /// The same with the permit to fetch the releases of one round.
-    pub async fn acquire_release_round(&self) -> Option<OwnedSemaphorePermit> {
-        self.release_round.clone().acquire_owned().await.ok()
+    /// The same with the permit to fetch the releases of a look for a ComponentVersion.
+    pub async fn acquire_release_fetch(&self) -> Option<OwnedSemaphorePermit> {
+        self.release_fetch.clone().acquire_owned().await.ok()
+    }
+
+    /// The same with the permit to evaluate the releases of a look.
+    pub async fn acquire_release_evaluation(&self) -> Option<OwnedSemaphorePermit> {
+        self.release_evaluation.clone().acquire_owned().await.ok()
+    }
+
+    /// Room for so many bytes of files of releases that wait to be evaluated, if there is any now; it is returned when the
+    /// value is dropped.
+    pub fn keep_release_files(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        self.release_files.clone().try_acquire_many_owned(u32::try_from(bytes).ok()?).ok()
     }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clearway_advice::evidence::TargetRelease;
-use clearway_release::{Metadata, pack};
+use clearway_release::{Files, Metadata, pack};
 use clearway_sources::oci::{Cache, Registry, RegistryOptions};
+use clearway_sources::store::StateDirectory;
 
 use super::*;
+use crate::driver::COMPONENT_RELEASE_BYTES;
 
 /// What an evaluator borrows.
 struct Parts {
@@ -35,6 +37,8 @@ impl Parts {
             limits: ReleaseLimits::of_graph(),
             round_bytes: ROUND_BYTES,
             memory: MemoryPermit::default(),
+            is_one_of_many: false,
+            heartbeat: Heartbeat::default(),
             named: None,
             program: Some(&self.program),
         }
@@ -79,7 +83,7 @@ async fn a_release_is_fetched_only_from_the_registry_that_the_cluster_runs() {
         (String::new(), UnevaluatedReason::OtherRegistry),
     ] {
         let evaluator = parts.evaluator(registry_host(&running).as_deref());
-        let found = evaluator.fetch(&constraint(&host, 0), ROUND_BYTES).await;
+        let found = evaluator.fetch_release(&constraint(&host, 0), ROUND_BYTES).await;
         assert_eq!(found.err(), Some(want), "{running}");
     }
 }
@@ -97,7 +101,7 @@ async fn all_releases_are_fetched_in_one_step() {
     assert!(requests.load(Ordering::SeqCst) >= MAX_RELEASES);
     // With nothing left of the bytes of the round, a registry is not asked.
     let before = requests.load(Ordering::SeqCst);
-    let found = evaluator.fetch(&asked[0], 0).await;
+    let found = evaluator.fetch_release(&asked[0], 0).await;
     assert_eq!(found.err(), Some(UnevaluatedReason::TooManyReleases));
     assert_eq!(requests.load(Ordering::SeqCst), before);
 }
@@ -118,17 +122,80 @@ async fn all_releases_of_a_round_share_one_time_limit() {
     assert_eq!(fetched[MAX_RELEASES - 1].1.as_ref().err(), Some(&UnevaluatedReason::TimedOut));
 }
 
+/// The files of a release that are in memory.
+fn files(files: Files) -> Fetched<'static> {
+    let (reference, digest) = (Reference::Directory(PathBuf::from("release")), Digest::sha256(b""));
+    Fetched::Files(FetchedRelease { reference, digest, chosen: None, files }, None)
+}
+
+/// How long an evaluation takes depends on the cluster's constraints and on the policies of others.
+#[tokio::test(start_paused = true)]
+async fn a_fetch_does_not_wait_for_an_evaluation() {
+    let (parts, (host, _)) = (Parts::new(), empty_registry());
+    let directory = tempfile::tempdir().unwrap();
+    let store = StateDirectory::open(directory.path()).unwrap();
+    let (one, other) = (constraint(&host, 0), constraint(&host, 1));
+    for is_one_of_many in [false, true] {
+        let memory = MemoryPermit::default();
+        let evaluator = || ReleaseEvaluator { is_one_of_many, memory: memory.clone(), ..parts.evaluator(Some(&host)) };
+        // Somebody evaluates, and has as many files as all of them may have.
+        let _evaluating = memory.acquire_release_evaluation().await;
+        let _parsing = memory.acquire().await;
+        let _files = memory.keep_release_files(COMPONENT_RELEASE_BYTES).unwrap();
+        let (first, second, asked) = (evaluator(), evaluator(), [&one]);
+        let mut waiting = std::pin::pin!(first.objects(&store, &asked));
+        let waited = tokio::time::timeout(Duration::from_hours(1), &mut waiting).await;
+        assert!(waited.is_err(), "it did not wait for its turn");
+        let fetched = tokio::time::timeout(FETCH_TIME * 2, second.fetch([&other].into_iter())).await;
+        assert_eq!(fetched.expect("it waits for an evaluation").0.len(), 1);
+    }
+}
+
+/// Releases of add-ons are fetched for one of them at a time; the ClusterVersion, and who asks for none, do not wait.
+#[tokio::test(start_paused = true)]
+async fn releases_of_add_ons_are_fetched_for_one_at_a_time() {
+    let (parts, (host, _)) = (Parts::new(), empty_registry());
+    let cluster = parts.evaluator(Some(&host));
+    let component =
+        ReleaseEvaluator { is_one_of_many: true, memory: cluster.memory.clone(), ..parts.evaluator(Some(&host)) };
+    let one = constraint(&host, 0);
+    let fetching = cluster.memory.acquire_release_fetch().await;
+    assert_eq!(component.fetch(std::iter::empty()).await.0.len(), 0);
+    assert_eq!(cluster.fetch([&one].into_iter()).await.0.len(), 1);
+    let mut waiting = std::pin::pin!(component.fetch([&one].into_iter()));
+    let waited = tokio::time::timeout(Duration::from_hours(1), &mut waiting).await;
+    assert!(waited.is_err(), "it was fetched while another one fetched");
+    drop(fetching);
+    assert_eq!(waiting.await.0.len(), 1);
+}
+
+/// The publishers of many add-ons together keep no more than their budget, and take nothing of the ClusterVersion's part.
+#[test]
+fn files_of_releases_that_wait_have_a_budget() {
+    let parts = Parts::new();
+    let cluster = parts.evaluator(None);
+    let component = ReleaseEvaluator { is_one_of_many: true, memory: cluster.memory.clone(), ..parts.evaluator(None) };
+    let most = usize::try_from(COMPONENT_ROUND_BYTES).unwrap();
+    let release = || files([("a.yaml".to_owned(), vec![b' '; most])].into());
+    let mut kept = Vec::new();
+    while let Ok(release) = component.keep(release()) {
+        kept.push(release);
+    }
+    assert_eq!(kept.len(), COMPONENT_RELEASE_BYTES / most);
+    assert_eq!(component.keep(release()).err(), Some(UnevaluatedReason::TooManyReleases));
+    assert!(cluster.keep(release()).is_ok(), "it has a part of its own");
+    kept.pop();
+    assert!(component.keep(release()).is_ok(), "what was evaluated gives its part back");
+}
+
 /// Objects are made with the permit, on another thread, and within the limits.
 #[tokio::test(start_paused = true)]
 async fn objects_of_releases_are_made_with_the_permit_and_within_the_limits() {
     let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\ndata: {a: b}\n";
     let metadata = Metadata::read(br#"{"kind": "cincinnati-metadata-v0", "version": "1.1.0"}"#).unwrap();
     let streams = [("a.yaml".to_owned(), object.as_bytes())];
-    let files = pack(streams, &metadata, "main", &ReleaseLimits::default()).unwrap().files;
-    let release = || {
-        let (reference, digest) = (Reference::Directory(PathBuf::from("release")), Digest::sha256(b""));
-        Fetched::Files(FetchedRelease { reference, digest, chosen: None, files: files.clone() })
-    };
+    let packed = pack(streams, &metadata, "main", &ReleaseLimits::default()).unwrap().files;
+    let release = || files(packed.clone());
     let parts = Parts::new();
     let mut evaluator = parts.evaluator(None);
     let held = evaluator.memory.acquire().await;
@@ -136,8 +203,10 @@ async fn objects_of_releases_are_made_with_the_permit_and_within_the_limits() {
         let mut waiting = std::pin::pin!(evaluator.make_objects(release()));
         let waited = tokio::time::timeout(Duration::from_hours(1), &mut waiting).await;
         assert!(waited.is_err(), "a release was parsed while another held the permit");
+        assert_eq!(evaluator.heartbeat.begun(), [""; 0], "waiting is no computation");
         drop(held);
         assert_eq!(waiting.await.unwrap().len(), 1);
+        assert_eq!(evaluator.heartbeat.begun(), ["parsing a release for rules"]);
     }
     assert!(evaluator.memory.acquire().await.is_some(), "the permit was returned");
     evaluator.limits.memory = 100;

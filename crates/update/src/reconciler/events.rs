@@ -112,7 +112,7 @@ pub(super) struct RecordedEvents(BTreeSet<String>);
 
 impl RecordedEvents {
     /// The event, unless the last one of its reason said the same.
-    fn if_new(&mut self, event: Event) -> Option<Event> {
+    pub(super) fn if_new(&mut self, event: Event) -> Option<Event> {
         let key = RecordedEvents::key(&event);
         if self.0.contains(&key) {
             return None;

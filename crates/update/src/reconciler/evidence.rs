@@ -8,7 +8,8 @@ use clearway_core::Timestamp;
 use clearway_promql::eval;
 
 use super::events::MetricsContact;
-use super::{Effect, ObjectRecords, Reconciler};
+use super::schedule::next_due;
+use super::{Effect, ObjectRecords, Reconciler, Settings};
 
 /// What was answered, and what is being asked.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(super) struct ClusterEvidence {
 /// The state of looking at objects.
 #[derive(Debug, Default)]
 struct Look {
+    /// Whether there is something to look at.
+    is_wanted: bool,
     /// The number of the last look.
     last: u64,
     /// The last look that was for other questions than the present ones: what comes of it, or of those before, is not used.
@@ -33,19 +36,29 @@ struct Look {
     under_way: Option<u64>,
     /// When the last one was begun.
     begun: Option<Timestamp>,
+    /// When the next one is due; nothing means at once.
+    next: Option<Timestamp>,
 }
 
 impl Look {
-    /// Whether a look is due: whole intervals after the last one was begun. Releases are fetched when it begins, and how long
-    /// an earlier one took depends on what objects contain, which a registry must not learn.
-    fn is_due(&self, interval: Duration, now: Timestamp) -> bool {
-        self.under_way.is_none() && self.begun.is_none_or(|begun| now.since(begun) >= interval)
+    fn is_due(&self, now: Timestamp) -> bool {
+        self.under_way.is_none() && self.next.is_none_or(|next| next <= now)
     }
 
-    fn begin(&mut self, now: Timestamp) -> u64 {
+    fn begin(&mut self, interval: Duration, now: Timestamp) -> u64 {
+        let due = self.next.filter(|next| *next <= now).unwrap_or(now);
+        self.next = Some(next_due(due, interval, now));
         self.last = self.last.saturating_add(1);
         (self.under_way, self.begun) = (Some(self.last), Some(now));
         self.last
+    }
+
+    /// Notes that a look is over. Where it took longer than an interval, the next one keeps to the schedule.
+    fn end(&mut self, number: u64, interval: Duration, now: Timestamp) {
+        if self.under_way == Some(number) {
+            self.under_way = None;
+            self.next = self.next.map(|next| if next <= now { next_due(next, interval, now) } else { next });
+        }
     }
 }
 
@@ -76,11 +89,16 @@ impl ClusterEvidence {
     }
 
     /// Takes what came of a look.
-    pub(super) fn record_objects(&mut self, number: u64, objects: ObjectRecords) {
+    pub(super) fn record_objects(&mut self, number: u64, objects: ObjectRecords, interval: Duration, now: Timestamp) {
         if number > self.look.outdated {
             self.objects = Some(objects);
         }
-        self.look.under_way = self.look.under_way.filter(|under_way| *under_way != number);
+        self.look.end(number, interval, now);
+    }
+
+    /// When the next look is due; nothing while one is under way, or if there is nothing to look at.
+    pub(super) fn look_due(&self) -> Option<Timestamp> {
+        self.look.next.filter(|_| self.look.is_wanted && self.look.under_way.is_none())
     }
 
     /// Whether all that there is to ask was asked and answered. A new query waits for the next round, and nothing is open
@@ -89,9 +107,15 @@ impl ClusterEvidence {
         self.rounds.is_complete() && self.look.under_way.is_none()
     }
 
-    /// Does not wait for longer than it would have because the clock was set back.
-    pub(super) fn turn_back(&mut self, now: Timestamp) {
-        self.look.begun = self.look.begun.map(|begun| begun.min(now));
+    /// Does not wait for longer than it would have because the clock was set back. What objects said is no evidence any more
+    /// if it lies too far in the future, so that they are looked at again; queries are asked again for the same reason
+    /// ([`Rounds`]).
+    pub(super) fn turn_back(&mut self, now: Timestamp, settings: &Settings) {
+        let look = &mut self.look;
+        let seen = self.objects.as_ref().map(|objects| objects.at).filter(|_| look.under_way.is_none()).or(look.begun);
+        let is_wrong = seen.is_some_and(|seen| seen.since(now) > settings.advice.clock_skew);
+        let latest = next_due(now, settings.look_again, now);
+        look.next = look.next.filter(|_| !is_wrong).map(|next| next.min(latest));
         self.round_since = self.round_since.map(|since| since.min(now));
     }
 }
@@ -143,13 +167,17 @@ impl Reconciler {
         if !evidence.rounds.is_open() {
             evidence.round_since = None;
         }
+        evidence.look.is_wanted = false;
         let Some(knowledge) = &self.upstream.knowledge else { return };
+        let about_releases = knowledge.plan.release_questions();
+        // Objects are asked with every round. Releases are fetched by a schedule alone: when rounds are depends on what
+        // queries say, which a registry must not learn. Until objects answer, what they said last counts.
+        let with_round = round_begins && about_releases.is_empty() && evidence.look.under_way.is_none();
         let mut questions = knowledge.plan.object_questions();
-        questions.extend(knowledge.plan.release_questions());
-        // Objects are asked with every round, and not more often. Until they answer, what they said last counts.
-        let interval = if round_begins { Duration::ZERO } else { self.settings.look_again };
-        if !questions.is_empty() && evidence.look.is_due(interval, now) {
-            let number = evidence.look.begin(now);
+        questions.extend(about_releases);
+        evidence.look.is_wanted = !questions.is_empty();
+        if evidence.look.is_wanted && (with_round || evidence.look.is_due(now)) {
+            let number = evidence.look.begin(self.settings.look_again, now);
             let owned = |(question, steps): (&ObjectQuestion, u64)| (question.clone(), steps);
             effects.push(Effect::Look { number, questions: questions.into_iter().map(owned).collect() });
         }

@@ -59,6 +59,11 @@ impl Settings {
         }
     }
 
+    /// How queries are asked, with what else decides about that.
+    pub(super) fn round_settings(&self) -> RoundSettings {
+        RoundSettings { clock_skew: self.advice.clock_skew, ..self.rounds.clone() }
+    }
+
     /// The rest between two answers of the update service: two thirds to four thirds of the usual, the same each time.
     pub(crate) fn fetch_interval(&self) -> Duration {
         whole_seconds(self.fetch_every.mul_f64(2.0 / 3.0 + self.jitter.clamp(0.0, 1.0) * 2.0 / 3.0))

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{Effect, Reconciler};
 use crate::api::VersionObject;
 use crate::rollout::Rollout;
+use crate::status::shape::Shape;
 use crate::status::{self, StatusInput};
 
 /// Minimum time between two statuses about the progress of one thing.
@@ -91,7 +92,10 @@ impl Reconciler {
         writes.assessment = composed.assessment.take().map(Arc::new);
         (writes.composed_at, writes.composed) = (Some(now), true);
         let before = &subject.raw["status"];
-        if !self.shape.same(&composed.status, before) && !writes.is_stored(&composed.status, before) {
+        if composed.is_too_large {
+            let event = Event::new(EventType::Warning, "StatusNotStored", Shape::too_large());
+            effects.extend(self.events.if_new(event).map(Effect::Record));
+        } else if !self.shape.same(&composed.status, before) && !writes.is_stored(&composed.status, before) {
             writes.storing = Some(digest(&composed.status));
             let mut next = Box::new(Value::clone(&subject.raw));
             next["status"] = composed.status;

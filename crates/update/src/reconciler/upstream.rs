@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clearway_core::{Digest, EntityTag, Event, EventType, Timestamp};
 
-use super::{Effect, Reconciler, UpstreamAnswer};
+use super::schedule::next_due;
+use super::{Effect, Reconciler, Settings, UpstreamAnswer};
 use crate::api::VersionObject;
 use crate::desired_update::architecture::MultiRelease;
 use crate::status::conditions::Retrieval;
@@ -20,12 +21,14 @@ pub(super) struct Upstream {
     pub(super) request: Option<UpstreamRequest>,
     /// What it answered.
     pub(super) knowledge: Option<Arc<Knowledge>>,
-    /// When it answered last; before its first answer, when it was first to be asked.
+    /// When it answered last, be it that nothing has changed; before its first answer, when it was first to be asked.
     pub(super) retrieved_at: Option<Timestamp>,
     /// Whether there was an outcome for the present request.
     pub(super) tried: bool,
     /// Since when an answer is being waited for.
     pub(super) asking: Option<Timestamp>,
+    /// When it was asked last.
+    asked: Option<Timestamp>,
     /// The state of an earlier process, until the input that follows it.
     pub(super) cached_before: Option<CachedBefore>,
     validator: Option<EntityTag>,
@@ -49,25 +52,25 @@ pub(super) struct CachedBefore {
     pub(super) room: usize,
 }
 
-/// When the next request is due: whole intervals after the last one. How long an answer was worked on depends on what
-/// objects contain, and the service must not learn that.
-fn next_request(asked: Timestamp, interval: Duration, now: Timestamp) -> Timestamp {
-    let seconds = interval.as_secs().max(1);
-    let intervals = (now.since(asked).as_secs() / seconds).saturating_add(1);
-    asked.plus(Duration::from_secs(seconds.saturating_mul(intervals)))
-}
-
 impl Upstream {
     /// When it is asked next.
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.next.filter(|_| self.asking.is_none())
     }
 
-    /// Asks now: the clock was set back, and the next request would be due after as long a time again.
-    pub(super) fn turn_back(&mut self, now: Timestamp) {
-        self.next = None;
+    /// Does not wait for as long as the clock was set back: if that was by more than clocks may differ, it is asked now, and
+    /// otherwise after no more than the usual rest. What it said is not from the future.
+    pub(super) fn turn_back(&mut self, now: Timestamp, settings: &Settings) {
+        let is_wrong = self.asked.is_some_and(|asked| asked.since(now) > settings.advice.clock_skew);
+        let latest = next_due(now, self.rest(settings), now);
+        self.next = self.next.filter(|_| !is_wrong).map(|next| next.min(latest));
         self.asking = self.asking.map(|since| since.min(now));
         self.retrieved_at = self.retrieved_at.map(|at| at.min(now));
+    }
+
+    /// The rest between two requests at present.
+    fn rest(&self, settings: &Settings) -> Duration {
+        if self.failures == 0 { settings.fetch_interval() } else { settings.back_off(self.failures) }
     }
 
     /// Drops the state of an earlier process. It is not used, so it does no harm.
@@ -85,7 +88,7 @@ impl Upstream {
     pub(super) fn retrieval(&self) -> Retrieval<'_> {
         let known = self.knowledge.as_ref();
         match (&self.error, self.tried) {
-            (Some(error), _) => Retrieval::Failed { error, known: known.map(|known| known.at) },
+            (Some(error), _) => Retrieval::Failed { error, known: self.retrieved_at.filter(|_| known.is_some()) },
             (None, true) => Retrieval::Current { findings: known.map(|known| &known.findings) },
             (None, false) => Retrieval::NotYet,
         }
@@ -135,7 +138,7 @@ impl Reconciler {
         }
         let upstream = &mut self.upstream;
         if upstream.asking.is_none() && upstream.next.is_none_or(|next| next <= now) {
-            upstream.asking = Some(now);
+            (upstream.asking, upstream.asked) = (Some(now), Some(now));
             let digest = upstream.knowledge.as_ref().map(|knowledge| knowledge.digest.clone());
             let again = upstream.assess_again;
             effects.push(Effect::Fetch { ask: request, known: upstream.validator.clone(), digest, again });
@@ -154,7 +157,8 @@ impl Reconciler {
         let upstream = &mut self.upstream;
         upstream.validator.clone_from(&cached.validator());
         upstream.request = Some(request.clone());
-        upstream.retrieved_at = Some(knowledge.at);
+        // A clock that was wrong must not keep it for longer.
+        upstream.retrieved_at = Some(knowledge.at.min(now));
         upstream.knowledge = Some(Arc::new(knowledge));
         upstream.cached = Some(cached.mark());
         self.set_questions(now);
@@ -203,7 +207,7 @@ impl Reconciler {
         match outcome {
             Ok(fetched) => {
                 (upstream.retrieved_at, upstream.failures, upstream.error) = (Some(now), 0, None);
-                upstream.next = Some(next_request(asked, self.settings.fetch_interval(), now));
+                upstream.next = Some(next_due(asked, upstream.rest(&self.settings), now));
                 if let UpstreamAnswer::Knowledge(knowledge, validator) = fetched {
                     upstream.validator = validator;
                     self.learn(*knowledge, now, effects);
@@ -211,9 +215,9 @@ impl Reconciler {
             }
             Err(error) => {
                 upstream.failures = upstream.failures.saturating_add(1);
-                upstream.next = Some(next_request(asked, self.settings.back_off(upstream.failures), now));
-                let max_age = self.settings.graph_max_age;
-                let old = upstream.knowledge.as_ref().is_some_and(|known| now.since(known.at) > max_age);
+                upstream.next = Some(next_due(asked, upstream.rest(&self.settings), now));
+                // An answer that nothing has changed makes it as young as a new one.
+                let old = upstream.retrieved_at.is_some_and(|at| now.since(at) > self.settings.graph_max_age);
                 let useless = !error.passing || old;
                 upstream.error = Some(error);
                 if useless {
@@ -263,7 +267,8 @@ impl Reconciler {
             return;
         }
         let answers = self.evidence.rounds.export();
-        let cached = CachedState::new(request, knowledge, upstream.validator.as_ref(), &answers);
+        let at = upstream.retrieved_at.unwrap_or(knowledge.at);
+        let cached = CachedState::new(request, knowledge, at, upstream.validator.as_ref(), &answers);
         let max_age = self.settings.advice.max_age;
         let mark = cached.mark();
         if upstream.cached.as_ref().is_none_or(|before| before.is_worth_replacing(&mark, now, max_age)) {

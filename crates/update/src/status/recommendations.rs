@@ -51,7 +51,11 @@ pub fn recommendations(
             lists.available.push(target.release.clone());
         }
         if update.conditional {
-            let known = before.iter().find(|known| known.release.image == target.release.image);
+            // Two versions may have the same payload, and each has conditions of its own.
+            let is_same = |known: &&ConditionalUpdate| {
+                known.release.version == target.release.version && known.release.image == target.release.image
+            };
+            let known = before.iter().find(is_same);
             let conditions = known.map(|known| known.conditions.clone()).unwrap_or_default();
             lists.conditional.push(ConditionalUpdate {
                 release: target.release.clone(),

@@ -98,6 +98,19 @@ impl Shape {
         size_of(status) > LARGEST
     }
 
+    /// Leaves out all updates that are still in a status that is too large, and says so.
+    pub(crate) fn remove_updates(status: &mut Status) -> Option<String> {
+        let is_empty = status.available_updates.is_empty() && status.conditional_updates.is_empty();
+        status.available_updates.clear();
+        status.conditional_updates.clear();
+        (!is_empty).then(|| format!("all other updates: the status would have more than {LARGEST} bytes"))
+    }
+
+    /// Why a status is not stored, as [`Shape::is_too_large`] finds.
+    pub(crate) fn too_large() -> String {
+        format!("The status could not be stored: without updates it would have more than {LARGEST} bytes")
+    }
+
     /// Whether two statuses are the same once they are stored.
     pub(crate) fn same(&self, desired: &Value, stored: &Value) -> bool {
         match &self.schema {

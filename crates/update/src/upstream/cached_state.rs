@@ -42,6 +42,7 @@ pub struct CachedState {
     arch: String,
     id: String,
     version: String,
+    /// When the service said so last.
     at: Timestamp,
     #[serde(default)]
     validator: Option<String>,
@@ -56,10 +57,11 @@ pub struct CachedState {
 }
 
 impl CachedState {
-    /// What is to be kept.
+    /// What is to be kept; `at` is when the service said so last.
     pub fn new(
         ask: &UpstreamRequest,
         knowledge: &Knowledge,
+        at: Timestamp,
         validator: Option<&EntityTag>,
         answers: &BTreeMap<String, Observation<Value>>,
     ) -> Self {
@@ -69,7 +71,7 @@ impl CachedState {
             arch: ask.arch.as_str().to_owned(),
             id: ask.id.clone(),
             version: ask.version.to_string(),
-            at: knowledge.at,
+            at,
             validator: validator.map(|validator| validator.as_str().to_owned()),
             graph: knowledge.answer().clone(),
             answers: stored_answers::write(answers),
@@ -158,9 +160,11 @@ pub struct CachedMark {
 }
 
 impl CachedMark {
-    /// Whether another is so much better that it is worth a write: it says something else, or this one is getting old.
+    /// Whether another is so much better that it is worth a write: it says something else, or this one is getting old, or
+    /// is of a time when the clock was wrong.
     pub fn is_worth_replacing(&self, other: &CachedMark, now: Timestamp, max_age: Duration) -> bool {
-        self.timeless != other.timeless || (self != other && now.since(self.at) > max_age.mul_f64(0.75))
+        let apart = now.since(self.at).max(self.at.since(now));
+        self.timeless != other.timeless || (self != other && apart > max_age.mul_f64(0.75))
     }
 }
 
@@ -205,7 +209,7 @@ mod tests {
         let answer = br#"{"nodes":[{"version":"1.0.0","payload":"a"}],"edges":[]}"#;
         let settings = clearway_advice::Settings::default();
         let knowledge = Knowledge::read(answer, &with.version, Timestamp::EPOCH, &settings).unwrap();
-        let kept = CachedState::new(&with, &knowledge, None, &BTreeMap::new());
+        let kept = CachedState::new(&with, &knowledge, Timestamp::EPOCH, None, &BTreeMap::new());
         let text = serde_json::to_string(&kept).unwrap();
         assert!(!text.contains("hunter2") && !text.contains("example.com"), "{text}");
         assert!(kept.restore(&with, &settings).is_some());

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use clearway_advice::rounds::RoundSettings;
 use clearway_core::Timestamp;
-use clearway_update::reconciler::{Effect, Input, RE_EVALUATE, Reconciler};
+use clearway_update::reconciler::{Effect, Input, RE_EVALUATE, Reconciler, Settings};
 use serde_json::{Value, json};
 
 use crate::world::{Service, World, graph, risk, settings};
@@ -235,4 +236,65 @@ fn requests_do_not_depend_on_how_long_answers_are_worked_on() {
     // After a failure, it is the next of the times that are apart by the rest after a failure.
     let failed: Vec<u64> = times.iter().filter(|(answered, ..)| !*answered).map(|(_, _, again)| *again).collect();
     assert_eq!(failed, [5, 5, 35, 105], "{times:?}");
+}
+
+/// A graph with a rule about the objects of the release that an update leads to, and a query.
+fn about_release(query: &str) -> Value {
+    let rule = json!({"type": "Policy", "policy": {"kind": "Labels", "name": "owner", "objects": "Release"}});
+    let mut about = risk("Alpha", "a");
+    about["matchingRules"] = json!([rule]);
+    graph(&[("1.1.0", vec![about]), ("1.2.0", vec![risk("Beta", query)])])
+}
+
+/// When releases are fetched in two hours, if a query has a value and each look takes so many seconds.
+fn fetches_of_releases(value: Option<f64>, slow: &[u64]) -> Vec<Duration> {
+    // Nothing else wakes the operator before it is time, and rounds are at other times.
+    let rounds = RoundSettings {
+        between_rounds: Duration::from_mins(7),
+        between_answers: Duration::from_mins(25),
+        ..RoundSettings::default()
+    };
+    let settings = Settings { fetch_every: Duration::from_hours(4), rounds, ..settings() };
+    let mut world = World::with(about_release("a"), settings);
+    world.metrics.insert("a", value);
+    world.looking = slow.is_empty();
+    world.start();
+    let (begin, mut slow) = (world.now, slow.iter().cycle());
+    while world.now.since(begin) < Duration::from_hours(2) {
+        let Some((number, questions)) = world.looks.pop() else {
+            world.pass(Duration::from_secs(1));
+            continue;
+        };
+        world.pass(Duration::from_secs(*slow.next().unwrap()));
+        let objects = world.look(questions);
+        world.input(Input::Looked { number, objects });
+    }
+    world.looked_at.iter().map(|at| at.since(begin)).filter(|after| *after < Duration::from_hours(2)).collect()
+}
+
+/// A registry sees when releases are fetched, and must learn nothing from that: not what a query says, which decides when rounds
+/// begin, and not how long objects were looked at.
+#[test]
+fn releases_are_fetched_by_a_schedule_alone() {
+    let want: Vec<Duration> = (0..12).map(|number| Duration::from_mins(10) * number).collect();
+    for value in [Some(1.0), Some(0.0), None] {
+        for slow in [&[][..], &[1], &[30, 599, 0, 200]] {
+            assert_eq!(fetches_of_releases(value, slow), want, "{value:?} {slow:?}");
+        }
+    }
+    // One that takes longer than the interval leaves times out, and moves none.
+    let late = fetches_of_releases(Some(1.0), &[700, 10]);
+    let left: Vec<Duration> = want.into_iter().filter(|at| at.as_secs() % 1_800 != 600).collect();
+    assert_eq!(late, left);
+}
+
+/// Other questions are asked at once.
+#[test]
+fn releases_of_a_new_answer_are_fetched_at_once() {
+    let mut world = World::new(about_release("a"));
+    world.metrics.extend([("a", Some(1.0)), ("bb", Some(1.0))]);
+    world.start();
+    world.graph = about_release("bb");
+    world.pass(Duration::from_mins(4));
+    assert_eq!(world.looked_at.iter().map(|at| at.since(world.looked_at[0]).as_secs()).collect::<Vec<_>>(), [0, 180]);
 }

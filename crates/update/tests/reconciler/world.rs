@@ -44,12 +44,16 @@ pub(crate) struct World {
     pub(crate) answering: bool,
     /// Whether questions about objects are answered at once.
     pub(crate) looking: bool,
-    /// Those that were not.
+    /// When they were asked.
+    pub(crate) looked_at: Vec<Timestamp>,
+    /// Those that were not answered.
     pub(crate) looks: Vec<(u64, Vec<(ObjectQuestion, u64)>)>,
     /// How many statuses are overtaken by somebody else's change.
     pub(crate) conflicts: usize,
     /// How many statuses the store does not take.
     pub(crate) failures: usize,
+    /// How long the store takes for a status.
+    pub(crate) store_time: Duration,
     /// What the store makes of a status.
     pub(crate) stored_as: fn(&mut Value),
     pub(crate) log: Vec<String>,
@@ -128,9 +132,11 @@ impl World {
             objects: Vec::new(),
             answering: true,
             looking: true,
+            looked_at: Vec::new(),
             looks: Vec::new(),
             conflicts: 0,
             failures: 0,
+            store_time: Duration::ZERO,
             stored_as: |_| {},
             log: Vec::new(),
             requests: Vec::new(),
@@ -260,6 +266,7 @@ impl World {
             }
             Effect::Look { number, questions } => {
                 self.log.push(format!("look {}", questions.len()));
+                self.looked_at.push(self.now);
                 if !self.looking {
                     self.looks.push((number, questions));
                     return Vec::new();
@@ -268,6 +275,7 @@ impl World {
             }
             Effect::Store(object) => {
                 self.log.push("store".into());
+                self.now = self.now.plus(self.store_time);
                 if self.conflicts > 0 {
                     self.conflicts -= 1;
                     return vec![Input::Overtaken(Box::new(self.object.clone()))];

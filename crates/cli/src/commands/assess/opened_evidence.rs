@@ -10,6 +10,7 @@ use clearway_advice::evidence::{
 use clearway_advice::{Plan, RiskProof, Verdict};
 use clearway_catalog::{Detection, Product};
 use clearway_core::{Timestamp, humanize};
+use clearway_operator::release_violations::constraints_of;
 use clearway_promql::Series;
 use clearway_promql::eval::Value;
 use clearway_sources::clock;
@@ -256,11 +257,13 @@ fn look(
     let (questions, about_releases) = (owned(plan.object_questions()), owned(plan.release_questions()));
     let (store, limits) = (connected.store(), ObjectLimits::default());
     connected.runtime.block_on(async {
+        let reader = ReleaseReader::default();
+        let evaluator = releases.unwrap_or(&reader).evaluator();
+        // Before objects are read: a registry must not learn how long that takes.
+        let fetched = evaluator.fetch(constraints_of(&about_releases)).await;
         let mut records = object_answers(&store, questions, &limits, clock::now, CLUSTER, || ()).await;
         if !about_releases.is_empty() {
-            let reader = ReleaseReader::default();
-            let evaluator = releases.unwrap_or(&reader).evaluator();
-            records.extend(evaluator.answers(&store, &about_releases, clock::now(), CLUSTER).await);
+            records.extend(evaluator.answers(&store, &about_releases, fetched, clock::now(), CLUSTER).await);
         }
         records
     })

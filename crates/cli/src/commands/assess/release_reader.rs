@@ -6,6 +6,7 @@ use anyhow::Result;
 use clearway_core::Arch;
 use clearway_operator::apply_update::PolicyProgram;
 use clearway_operator::driver::MemoryPermit;
+use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::release_violations::{COMMAND_ROUND_BYTES, ReleaseEvaluator, registry_host};
 use clearway_release::{Payload, ReleaseLimits, Selection};
 use clearway_sources::oci::{Cache, Registry};
@@ -80,6 +81,8 @@ impl ReleaseReader {
             limits: ReleaseLimits::of_graph(),
             round_bytes: COMMAND_ROUND_BYTES,
             memory: MemoryPermit::default(),
+            is_one_of_many: false,
+            heartbeat: Heartbeat::default(),
             named: self.named.as_ref(),
             program: self.access.as_ref().map(|access| &access.program),
         }

@@ -7,8 +7,9 @@ use clearway_advice::evidence::MAX_SERIES;
 use clearway_advice::{EXPRESSION_CAPS, EvaluationBudget, RULE_MEMORY};
 use clearway_core::limits::Cap;
 use clearway_core::{GraphLimits, RegistryLimits};
-use clearway_operator::driver::{COMPONENT_ANSWER_BYTES, COMPONENT_ANSWERS};
-use clearway_operator::release_violations::{COMMAND_ROUND_BYTES, ROUND_BYTES};
+use clearway_operator::driver::{COMPONENT_ANSWER_BYTES, COMPONENT_ANSWERS, COMPONENT_RELEASE_BYTES};
+use clearway_operator::heartbeat::HANGS_AFTER;
+use clearway_operator::release_violations::{COMMAND_ROUND_BYTES, COMPONENT_ROUND_BYTES, ROUND_BYTES};
 use clearway_promql::{Fence, Limits};
 use clearway_release::ReleaseLimits;
 use clearway_sources::collector::ObjectLimits;
@@ -165,6 +166,18 @@ fn evidence() -> String {
             self::number(COMMAND_ROUND_BYTES),
             self::number(COMMAND_ROUND_BYTES),
         ),
+        (
+            "The same for the rules of one ComponentVersion",
+            self::number(COMPONENT_ROUND_BYTES),
+            "–".to_owned(),
+            "–".to_owned(),
+        ),
+        (
+            "Bytes of such files that wait to be evaluated, of all ComponentVersions",
+            number(COMPONENT_RELEASE_BYTES),
+            "–".to_owned(),
+            "–".to_owned(),
+        ),
     ] {
         let _ = writeln!(out, "| {what} | {operator} | {assess} | {snapshot} |");
     }
@@ -237,6 +250,14 @@ fn the_documented_caps_are_those_of_the_code() {
     for cap in queries() {
         assert!(cap.default >= 10 * cap.needs, "{}", cap.name);
     }
+}
+
+#[test]
+fn the_documented_time_of_a_computation_is_that_of_the_code() {
+    let limits = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/limits.md")).unwrap();
+    let row = limits.lines().find(|line| line.starts_with("| one computation of the operator")).unwrap();
+    let minutes = format!("| {} minutes; then `/livez` fails", HANGS_AFTER.as_secs() / 60);
+    assert!(row.contains(&minutes), "{row}");
 }
 
 #[test]

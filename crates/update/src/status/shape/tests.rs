@@ -174,3 +174,13 @@ fn numbers_are_the_same_if_an_api_server_takes_them_for_the_same() {
     assert!(!Shape::default().same(&json!([1, 2]), &json!([1])));
     assert!(!Shape::default().same(&json!({"a": 1}), &json!({"b": 1})));
 }
+
+/// The conditions may take what the lists were fitted beside.
+#[test]
+fn what_does_not_fit_beside_the_conditions_is_named() {
+    let mut status = status(&[vec![risk("A", "https://example.com", &["Always"])]]);
+    let named = Shape::remove_updates(&mut status).unwrap();
+    assert_eq!(named, "all other updates: the status would have more than 1310720 bytes");
+    assert_eq!(versions(&status), (vec![], vec![]));
+    assert_eq!(Shape::remove_updates(&mut status), None);
+}
