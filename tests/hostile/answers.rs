@@ -116,7 +116,7 @@ fn answers_for_a_mirror_and_commands() {
     let listen = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "1s", "--log", "info"];
     let mut mirror = Service::start(
         place.path(),
-        &[&["serve", "--upstream", &upstream, "--mirror", "c/amd64"][..], &listen].concat(),
+        &[&["serve", "--upstream", &upstream, "--mirror", "c/amd64", "--log-format", "json"][..], &listen].concat(),
     );
     let line = mirror.line_with(&["serving on http://127.0.0.1:"]);
     let port = line.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();

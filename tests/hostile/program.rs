@@ -32,6 +32,11 @@ pub(crate) const MARKER: &str = "hunter2marker";
 /// How a record of a log begins that an attack wants to forge.
 const FORGED: &str = "2026-11-16T00:00:00Z ERROR forged";
 
+/// Whether a letter is a control character, also one of eight bits, or changes the direction of what stands behind it.
+fn deceives(letter: char) -> bool {
+    (letter.is_control() && letter != '\t') || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// How a command ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
@@ -227,6 +232,8 @@ impl Service {
         assert!(!log.contains(MARKER), "it tells a value of the machine");
         let forged = log.lines().find(|line| line.starts_with(FORGED));
         assert_eq!(forged, None, "foreign text begins a record of the log");
+        let raw = log.lines().find(|line| line.contains(deceives));
+        assert_eq!(raw, None, "the log has what could drive a terminal or deceive its reader");
     }
 }
 

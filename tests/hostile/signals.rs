@@ -94,7 +94,9 @@ fn a_second_signal_ends_every_form_of_the_operator() {
         let options = ["operator", "--kubeconfig", "kube.yaml", "--status-listen", "127.0.0.1:0", "--log", "info"];
         let mut operator = Service::start(place.path(), &[&options[..], form].concat());
         operator.line_with(&["probes and metrics on"]);
-        operator.signal_twice();
+        operator.signal();
+        operator.line_with(&["stopping"]);
+        operator.signal();
         operator.wait();
         assert_eq!(operator.code(), Some(3), "{form:?}: {}", operator.last_words());
     }

@@ -7,25 +7,33 @@
 //! object.
 
 use clearway_cel::{
-    Bindings, Budget, CelError, Environment, ErrorClass, Limits, Outcome, Program, Searches, Session, Span,
+    Bindings, Budget, CelError, Environment, ErrorClass, Limits, Outcome, Program, RegexWork, Searches, Session, Span,
 };
 use serde_json::Value;
 
 use crate::evidence::{Failure, FailureClass, ObjectError, PartValue, REMOVED, UNREADABLE_FIELDS};
+use crate::memory::PatternWork;
 
 /// How large an expression may be. Expressions in use have some hundred characters.
-const LIMITS: Limits =
-    Limits { code_points: 16_384, nesting: 250, nodes: 20_000, type_steps: 500_000, regex_bytes: 1 << 17 };
+const LIMITS: Limits = Limits {
+    code_points: 16_384,
+    nesting: 250,
+    nodes: 20_000,
+    type_steps: 500_000,
+    regex_bytes: 1 << 17,
+    regex_work: 4 << 20,
+};
 /// What evaluating one may use for one object. The cost is that of Kubernetes for one expression.
 const BUDGET: Budget = Budget { cost: Budget::PER_EXPRESSION, memory: 16 << 20, work: 10_000_000 };
 
 /// The caps on one expression: what is counted, and the most of it. `docs/limits.md` lists them.
-pub const EXPRESSION_CAPS: [(&str, u64); 8] = [
+pub const EXPRESSION_CAPS: [(&str, u64); 9] = [
     ("Characters of a CEL expression", LIMITS.code_points as u64),
     ("Nesting depth of an expression", LIMITS.nesting as u64),
     ("Nodes of an expression after macro expansion", LIMITS.nodes as u64),
     ("Type-checking steps of an expression", LIMITS.type_steps as u64),
     ("Bytes of one compiled regular expression", LIMITS.regex_bytes as u64),
+    ("Bytes written and read to compile all regular expressions of an expression", LIMITS.regex_work as u64),
     ("CEL cost of an expression for one object, as Kubernetes counts it", BUDGET.cost),
     ("Bytes of memory for one evaluation", BUDGET.memory),
     ("Elements and text parts that one evaluation may read", BUDGET.work),
@@ -33,10 +41,10 @@ pub const EXPRESSION_CAPS: [(&str, u64); 8] = [
 
 /// Checks an expression as loading its rule does. The error has the position in the text.
 pub fn check_expression(text: &str) -> Result<(), CelError> {
-    compile(text).map(drop)
+    compile(text, &mut RegexWork::new(LIMITS.regex_work)).map(drop)
 }
 
-fn compile(text: &str) -> Result<Program, CelError> {
+fn compile(text: &str, work: &mut RegexWork) -> Result<Program, CelError> {
     let span = |start: usize, end: usize| {
         let offset = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
         Span::new(offset(start), offset(end))
@@ -47,7 +55,7 @@ fn compile(text: &str) -> Result<Program, CelError> {
             return Err(CelError::with(ErrorClass::Unsupported, place, format!("`{field}` is not in evidence")));
         }
     }
-    let program = Program::compile(text, &Environment::resource_rule(), &LIMITS)?;
+    let program = Program::compile_within(text, &Environment::resource_rule(), &LIMITS, work)?;
     // Objects have no schema, so the most that an evaluation costs is unknown; the least it costs is not.
     let (least, most) = (program.estimate().min, BUDGET.cost);
     if least > most {
@@ -80,9 +88,16 @@ impl Steps {
 }
 
 impl Expression {
-    /// Reads an expression, or says why it is refused.
-    pub(crate) fn new(text: &str) -> Result<Self, Failure> {
-        compile(text).map(|program| Expression { program }).map_err(|error| {
+    /// Reads an expression, or says why it is refused. Its regular expressions have what all rules have left for theirs.
+    pub(crate) fn new(text: &str, patterns: &PatternWork) -> Result<Self, Failure> {
+        let most = patterns.left().min(LIMITS.regex_work);
+        let mut work = RegexWork::new(most);
+        let compiled = compile(text, &mut work);
+        patterns.take(work.used());
+        compiled.map(|program| Expression { program }).map_err(|error| {
+            if work.is_exceeded() && most < LIMITS.regex_work {
+                return PatternWork::exceeded();
+            }
             let place = error.span.position(text).map(|at| format!(" (line {}, column {})", at.line, at.column));
             let class = match error.class {
                 ErrorClass::EstimatedCost => FailureClass::Budget,

@@ -106,7 +106,7 @@ pub use assess::{Assessment, AssessmentSummary, Cluster, NotInGraph, Plan, Updat
 pub use budget::{Budget, EvaluationBudget};
 pub use evidence::Evidence;
 pub use expression::{EXPRESSION_CAPS, check_expression};
-pub use memory::{ObjectAnswerMemory, RULE_MEMORY};
+pub use memory::{ObjectAnswerMemory, RULE_MEMORY, RULE_PATTERNS};
 pub use proof::{Outcome, RiskProof, RuleProof, Statement, Status, Verdict};
 pub use rules::bundle::{BUNDLE_PARAMETERS, ParameterFault, check_bundle_rule};
 pub use rules::policy::{POLICY_PARAMETERS, check_policy_rule};

@@ -1,9 +1,10 @@
 //! How much memory a plan takes, and what comes of it for one cluster.
 //!
 //! Rules come from strangers, and a few letters of a rule can take a thousand times their size once they are compiled.
-//! [`RuleMemory`] bounds the rules of one plan while they are read; [`Plan::memory`] tells who keeps plans of several
+//! [`RuleMemory`] bounds the rules of one plan while they are read, and what compiling their regular expressions takes; [`Plan::memory`] tells who keeps plans of several
 //! publishers how much each of them takes. Both are estimates from above.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -19,6 +20,10 @@ use crate::rules::{Entry, Reading};
 /// Bytes of memory that the rules of one plan may take, and those of a path besides. A rule that does not fit fails, and no
 /// other one.
 pub const RULE_MEMORY: usize = 32 << 20;
+
+/// Bytes that are written and read to compile the regular expressions of the rules of one plan, and those of a path besides. A
+/// rule for which there are not as many left fails, and no other one.
+pub const RULE_PATTERNS: usize = 64 << 20;
 
 /// What a query takes for each byte of its text while it is asked again and again: its text as a key, in the round that is
 /// open and in the command that shows it again, with quotes around quotes.
@@ -50,6 +55,9 @@ const PROOF_TEXT: usize = 512;
 pub(crate) struct RuleMemory {
     share: usize,
     pool: usize,
+    /// The same for [`RULE_PATTERNS`].
+    pattern_share: usize,
+    pattern_pool: usize,
 }
 
 impl RuleMemory {
@@ -58,19 +66,36 @@ impl RuleMemory {
         let mut counted: HashSet<*const Risk> = HashSet::new();
         let distinct = risks.filter(|risk| counted.insert(Arc::as_ptr(risk)));
         let rules = distinct.map(|risk| risk.rules().len()).fold(0, usize::saturating_add);
-        let half = RULE_MEMORY / 2;
-        RuleMemory { share: half.checked_div(rules).unwrap_or(half), pool: half }
+        let (half, patterns) = (RULE_MEMORY / 2, RULE_PATTERNS / 2);
+        RuleMemory {
+            share: half.checked_div(rules).unwrap_or(half),
+            pool: half,
+            pattern_share: patterns.checked_div(rules).unwrap_or(patterns),
+            pattern_pool: patterns,
+        }
     }
 
     /// What is there for one rule, and for nothing else. A rule that is read several times has it once.
     pub(crate) fn share(&self) -> RuleShare {
-        RuleShare(self.share)
+        RuleShare { memory: self.share, patterns: self.pattern_share }
+    }
+
+    /// What the regular expressions of a rule may take that has this share.
+    pub(crate) fn pattern_work(&self, share: &RuleShare) -> PatternWork {
+        PatternWork(Cell::new(share.patterns.saturating_add(self.pattern_pool)))
+    }
+
+    /// Takes what they took, also of a rule that is refused.
+    pub(crate) fn take_patterns(&mut self, work: &PatternWork, share: &mut RuleShare) {
+        let used = share.patterns.saturating_add(self.pattern_pool).saturating_sub(work.left());
+        self.pattern_pool = self.pattern_pool.saturating_sub(used.saturating_sub(share.patterns));
+        share.patterns = share.patterns.saturating_sub(used);
     }
 
     /// The entry; an error with one that fails, because there is no memory for its rule.
-    pub(crate) fn admit(&mut self, entry: Entry, RuleShare(share): &mut RuleShare) -> Result<Arc<Entry>, Arc<Entry>> {
+    pub(crate) fn admit(&mut self, entry: Entry, share: &mut RuleShare) -> Result<Arc<Entry>, Arc<Entry>> {
         let bytes = entry.memory();
-        for source in [share, &mut self.pool] {
+        for source in [&mut share.memory, &mut self.pool] {
             if let Some(left) = source.checked_sub(bytes) {
                 *source = left;
                 return Ok(Arc::new(entry));
@@ -105,9 +130,42 @@ impl ObjectAnswerMemory<'_> {
     }
 }
 
-/// What is left of a rule's share of the memory.
+/// What is left of a rule's share of the memory, and of what its regular expressions may take.
 #[derive(Debug)]
-pub(crate) struct RuleShare(usize);
+pub(crate) struct RuleShare {
+    memory: usize,
+    patterns: usize,
+}
+
+/// What compiling the regular expressions of one rule may still take of [`RULE_PATTERNS`].
+#[derive(Debug)]
+pub(crate) struct PatternWork(Cell<usize>);
+
+impl PatternWork {
+    /// The bytes that are left.
+    pub(crate) fn left(&self) -> usize {
+        self.0.get()
+    }
+
+    /// Some were used.
+    pub(crate) fn take(&self, bytes: usize) {
+        self.0.set(self.left().saturating_sub(bytes));
+    }
+
+    /// That there were not enough.
+    pub(crate) fn exceeded() -> Failure {
+        let message = format!(
+            "Compiling the regular expressions of the rules takes more than {RULE_PATTERNS} bytes (the cap \"rule_patterns\")."
+        );
+        Failure::new(FailureClass::Budget, message)
+    }
+
+    /// As much as there is for an expression that stands alone.
+    #[cfg(test)]
+    pub(crate) fn alone() -> Self {
+        PatternWork(Cell::new(RULE_PATTERNS))
+    }
+}
 
 impl Plan {
     /// Bytes of memory that the plan takes together with what is asked and answered for it and the assessment of one

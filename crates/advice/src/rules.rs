@@ -22,6 +22,7 @@ use clearway_graph::Rule;
 
 use crate::budget::Shares;
 use crate::evidence::{Evidence, Failure, ObjectQuestion, Question, TargetRelease};
+use crate::memory::PatternWork;
 use crate::settings::Settings;
 
 pub(crate) use parameters::canonical;
@@ -37,6 +38,8 @@ pub(crate) struct ReadContext<'c> {
     pub(crate) settings: &'c Settings,
     /// The release that the update with the risk leads to.
     pub(crate) release: &'c TargetRelease,
+    /// What its regular expressions may take.
+    pub(crate) patterns: PatternWork,
 }
 
 /// Every type: its name, and what reads its parameters.

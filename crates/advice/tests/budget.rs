@@ -2,7 +2,9 @@
 
 use crate::fixtures::{answer, graph, now, objects, promql, risk, series, version};
 use clearway_advice::evidence::{FailureClass, Snapshot};
-use clearway_advice::{Budget, EvaluationBudget, Plan, RULE_MEMORY, RiskProof, Settings, Verdict, assess_path};
+use clearway_advice::{
+    Budget, EvaluationBudget, Plan, RULE_MEMORY, RULE_PATTERNS, RiskProof, Settings, Verdict, assess_path,
+};
 use clearway_graph::paths;
 use serde_json::{Value, json};
 
@@ -187,6 +189,57 @@ fn all_queries_share_the_budget_of_the_assessment() {
     assert!(verdicts(risks(), with(1_000)).iter().all(|(_, verdict, _)| *verdict == Verdict::NoMatch));
     let spent = verdicts(risks(), with(10));
     assert!(spent.iter().all(|(_, _, failure)| *failure == Some(FailureClass::Budget)), "{spent:?}");
+}
+
+/// Each of ten risks would use all that there is; what they take is not missing for the cheap one, whichever is asked first.
+#[test]
+fn expensive_risks_leave_a_cheap_one_its_equal_part() {
+    let expensive = |at: usize| resource(&format!("object.list.exists(a, object.list.exists(b, a + b > {}))", 5 + at));
+    let steps = Budget { rule: 1_000_000, risk: 1_000_000, assessment: 1_000_000 };
+    let steps = EvaluationBudget { steps, ..EvaluationBudget::default() };
+    let sums = |at: usize| promql(&format!("sum({}) + {at} * 0", vec!["a"; 20].join(" + ")));
+    let samples = Budget { rule: 66, risk: 66, assessment: 66 };
+    let samples = EvaluationBudget { samples, ..EvaluationBudget::default() };
+    let cheap = [resource("object.list[0] == 2"), promql("max(b)")];
+    for ((budget, cheap), rules) in
+        [steps, samples].into_iter().zip(cheap).zip([&expensive as &dyn Fn(usize) -> Value, &sums])
+    {
+        for name in ["A cheap one", "The cheap one"] {
+            let mut risks: Vec<Value> = (0..10).map(|at| risk(&format!("Expensive{at}"), json!([rules(at)]))).collect();
+            risks.push(risk(name, json!([cheap])));
+            let found = verdicts(risks, budget);
+            let (few, many): (Vec<_>, Vec<_>) = found.into_iter().partition(|(risk, _, _)| risk == name);
+            assert_eq!(few, [(name.to_owned(), Verdict::NoMatch, None)]);
+            assert_eq!(many.len(), 10);
+            assert!(many.iter().all(|(_, _, failure)| *failure == Some(FailureClass::Budget)), "{many:?}");
+        }
+    }
+}
+
+/// A few letters of a regular expression ask for all of Unicode, in each of very many rules. Compiling stops at the cap, and a
+/// rule of usual size has its share.
+#[test]
+fn compiling_the_patterns_of_all_rules_is_bounded() {
+    let pattern = |at: usize| resource(&format!("object.kind.matches('(?i)[\\\\PL]{at}')"));
+    let mut risks: Vec<Value> = (0..40)
+        .map(|number| {
+            let rules: Vec<Value> = (0..20).map(|at| pattern(number * 20 + at)).collect();
+            risk(&format!("Many{number}"), Value::Array(rules))
+        })
+        .collect();
+    risks.push(risk("Usual", json!([resource("object.metadata.name.matches('^m')")])));
+    let graph = graph(&answer(&[], &[("1.0.1", risks)]));
+    let plan = Plan::new(&graph, &version("1.0.0"), &Settings::default()).unwrap();
+    let store = series("");
+    let updates = plan.assess(&Snapshot::new(&store, now(), "s"), now()).updates;
+    let refused = |name: &str| {
+        let risks = updates[0].risks.iter().filter(|risk| risk.name.starts_with(name));
+        let rules = risks.flat_map(|risk| &risk.rules);
+        rules.filter(|rule| rule.why.as_deref().is_some_and(|why| why.contains("rule_patterns"))).count()
+    };
+    // Those that are compiled take more than 128 KiB each.
+    assert!((800 - (RULE_PATTERNS >> 17)..800).contains(&refused("Many")), "{}", refused("Many"));
+    assert_eq!(refused("Usual"), 0);
 }
 
 /// Objects that a rule only looks at to find those it means, and conditions that it only reads, cost something too.

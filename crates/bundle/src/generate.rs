@@ -6,4 +6,4 @@ mod yaml;
 
 pub use definition::{Column, Definition, described};
 pub use structural::{BuildError, CHANNEL_KEYWORD};
-pub use yaml::to_yaml;
+pub use yaml::{to_yaml, write_escaped_yaml, write_plain_yaml};

@@ -42,7 +42,9 @@ pub use conversion::{
 };
 pub use crd_schema::{CrdSchema, Report};
 pub use finding::{AppliedWaiver, Finding, RuleId, Verdict};
-pub use generate::{BuildError, CHANNEL_KEYWORD, Column, Definition, described, to_yaml};
+pub use generate::{
+    BuildError, CHANNEL_KEYWORD, Column, Definition, described, to_yaml, write_escaped_yaml, write_plain_yaml,
+};
 pub use guard::guard_policy;
 pub use installed::{
     InstallationProblem, InstalledBundle, ProblemKind, annotation_domains, compare_installed, installation_record,

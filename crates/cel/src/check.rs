@@ -6,7 +6,7 @@
 mod calls;
 mod validate;
 
-use crate::cost::limits::Limits;
+use crate::cost::limits::{Limits, RegexWork};
 use crate::decl::Decl;
 use crate::environment::{Environment, ResultType};
 use crate::error::{CelError, ErrorClass};
@@ -16,6 +16,7 @@ use crate::syntax::span::Span;
 use crate::tree::resolve::resolve;
 use crate::tree::{Constant, SelectMode, Tree, TreeId, TreeKind};
 use crate::types::{Type, TypeKind, TypeTable, Unifier};
+use crate::value::pattern::ConstantPatterns;
 
 /// An expression with a type for every part.
 #[derive(Debug)]
@@ -32,7 +33,8 @@ pub struct CheckedExpression {
 
 /// Checks an expression in an environment.
 pub fn check(ast: Ast, environment: &Environment, limits: &Limits) -> Result<CheckedExpression, CelError> {
-    check_mode(ast, environment, limits, true)
+    let mut work = RegexWork::new(limits.regex_work);
+    check_mode(ast, environment, limits, true, &mut ConstantPatterns::new(&mut work))
 }
 
 /// The same, or nothing but the resolution of names: types that do not fit fail on evaluation.
@@ -41,6 +43,7 @@ pub(crate) fn check_mode(
     environment: &Environment,
     limits: &Limits,
     checked: bool,
+    patterns: &mut ConstantPatterns<'_>,
 ) -> Result<CheckedExpression, CelError> {
     let tree = resolve(&ast, environment, limits, checked)?;
     let table = TypeTable::extending(&environment.types);
@@ -71,7 +74,7 @@ pub(crate) fn check_mode(
     if checked {
         checked_expression.check_result(environment)?;
         if environment.base.rules.homogeneous {
-            validate::validate(&checked_expression, environment, limits)?;
+            validate::validate(&checked_expression, environment, limits, patterns)?;
         }
     }
     Ok(checked_expression)

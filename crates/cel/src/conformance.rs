@@ -6,7 +6,7 @@
 mod textproto;
 mod values;
 
-use crate::cost::limits::{Budget, Limits};
+use crate::cost::limits::{Budget, Limits, RegexWork};
 use crate::environment::Environment;
 use crate::error::ErrorClass;
 use crate::eval::session::{Bindings, Session};
@@ -84,7 +84,8 @@ fn run_test(test: &Message, expression: &str) -> Verdict {
         Err(reason) => return Verdict::Unsupported(reason),
     };
     let checked = !test.flag("disable_check");
-    let program = match Program::compile_mode(expression, &environment, &limits, checked) {
+    let mut work = RegexWork::new(limits.regex_work);
+    let program = match Program::compile_mode(expression, &environment, &limits, checked, &mut work) {
         Ok(program) => program,
         Err(error) if error.class == ErrorClass::Unsupported => return Verdict::Unsupported(MESSAGES),
         // Types that do not fit are an error too; text that is no expression is none.

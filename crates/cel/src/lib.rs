@@ -39,7 +39,7 @@ mod value;
 
 pub use check::{CheckedExpression, check};
 pub use cost::estimate::CostRange;
-pub use cost::limits::{Budget, Limits};
+pub use cost::limits::{Budget, Limits, RegexWork};
 pub use environment::{DeclaredType, Environment, FunctionHelp, KubernetesVersion, ResultType};
 pub use error::{CelError, ErrorClass, pages as code_pages};
 pub use eval::evaluation::{Evaluation, Outcome};

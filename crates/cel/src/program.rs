@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use crate::check::{CheckedExpression, check_mode};
 use crate::cost::estimate::{CostRange, estimate};
-use crate::cost::limits::{Budget, Limits};
+use crate::cost::limits::{Budget, Limits, RegexWork};
 use crate::environment::Environment;
 use crate::error::CelError;
 use crate::eval::evaluation::Evaluation;
@@ -16,7 +16,7 @@ use crate::eval::session::{Bindings, Session};
 use crate::syntax::parser::parse;
 use crate::tree::TreeKind;
 use crate::types::{Type, TypeTable};
-use crate::value::pattern::Pattern;
+use crate::value::pattern::{ConstantPatterns, Pattern};
 
 pub(crate) use code::{CallCost, CallInfo, Code, FieldMode, Instr, list_memory};
 
@@ -45,7 +45,18 @@ pub struct Program {
 impl Program {
     /// Reads, checks and compiles an expression.
     pub fn compile(text: &str, environment: &Environment, limits: &Limits) -> Result<Program, CelError> {
-        Program::compile_mode(text, environment, limits, true)
+        Program::compile_mode(text, environment, limits, true, &mut RegexWork::new(limits.regex_work))
+    }
+
+    /// The same for one of several expressions, which share what compiling their regular expressions may take: it takes the
+    /// place of [`Limits::regex_work`]. Also of an expression that is refused it tells what was used.
+    pub fn compile_within(
+        text: &str,
+        environment: &Environment,
+        limits: &Limits,
+        work: &mut RegexWork,
+    ) -> Result<Program, CelError> {
+        Program::compile_mode(text, environment, limits, true, work)
     }
 
     /// The same without a check of types: what does not fit fails on evaluation.
@@ -54,10 +65,12 @@ impl Program {
         environment: &Environment,
         limits: &Limits,
         checked: bool,
+        work: &mut RegexWork,
     ) -> Result<Program, CelError> {
         let ast = parse(text, limits)?;
-        let checked = check_mode(ast, environment, limits, checked)?;
-        let code = emit::emit(&checked, environment, limits, false)?;
+        let mut patterns = ConstantPatterns::new(work);
+        let checked = check_mode(ast, environment, limits, checked, &mut patterns)?;
+        let code = emit::emit(&checked, environment, limits, &mut patterns, false)?;
         let estimate = estimate(&checked, environment);
         Ok(Program {
             checked,
@@ -123,7 +136,10 @@ impl Program {
         if let Some(code) = self.explaining.get() {
             return Ok(code);
         }
-        let code = emit::emit(&self.checked, &self.environment, &self.limits, true)?;
+        // What fits once fits again.
+        let mut work = RegexWork::new(usize::MAX);
+        let mut patterns = ConstantPatterns::new(&mut work);
+        let code = emit::emit(&self.checked, &self.environment, &self.limits, &mut patterns, true)?;
         Ok(self.explaining.get_or_init(|| code))
     }
 }

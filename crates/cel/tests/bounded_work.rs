@@ -1,7 +1,9 @@
 //! What an expression makes and searches is paid for before it happens, so that a budget bounds time and memory. Work is
 //! counted here, and not time: it is the same on every machine.
 
-use clearway_cel::{Bindings, Budget, Environment, ErrorClass, Evaluation, Limits, Outcome, Program, Session};
+use clearway_cel::{
+    Bindings, Budget, Environment, ErrorClass, Evaluation, Limits, Outcome, Program, RegexWork, Session,
+};
 use serde_json::{Value, json};
 
 /// Evaluates an expression over `object`, and hands on what came out.
@@ -169,4 +171,66 @@ fn long_texts_to_search_for_are_paid_for() {
         assert_eq!(class, None, "{call}");
         assert!(work >= 80_000 / 16, "{call}: {work}");
     }
+}
+
+/// The work of compiling an expression, and the class of the error if it is refused.
+fn compiled(expression: &str, limits: &Limits) -> (usize, Option<ErrorClass>) {
+    let mut work = RegexWork::new(limits.regex_work);
+    let refused = Program::compile_within(expression, &Environment::resource_rule(), limits, &mut work).err();
+    (work.used(), refused.map(|error| error.class))
+}
+
+/// Each of these takes up to a hundred kilobytes, or looks at all of Unicode, for some twenty letters.
+#[test]
+fn compiling_the_patterns_of_an_expression_is_bounded() {
+    let limits = Limits { regex_bytes: 1 << 17, regex_work: 4 << 20, ..Limits::default() };
+    let literals = |count: usize, pattern: &dyn Fn(usize) -> String| {
+        let one = |number: usize| format!("object.text.matches(r'{}')", pattern(number));
+        (0..count).map(one).collect::<Vec<_>>().join("||")
+    };
+    for pattern in [r"\pL", r"(?i)[\PL]{0}"] {
+        let text = literals(700, &|number| format!("{pattern}{number}"));
+        let (used, refused) = compiled(&text, &limits);
+        assert!(used <= limits.regex_work, "{pattern}: {used}");
+        assert_eq!(refused, Some(ErrorClass::TooLarge), "{pattern}");
+        // The work is that of a few dozen, wherever the others are.
+        let (few, refused) = compiled(&literals(5, &|number| format!("{pattern}{number}")), &limits);
+        assert_eq!(refused, None, "{pattern}");
+        assert!(few * 100 > limits.regex_work, "{pattern}: {few}");
+    }
+    // What cannot be compiled is paid for as well.
+    let (used, refused) = compiled(&literals(700, &|number| format!(r"\pL{{900}}{number}")), &limits);
+    assert_eq!(refused, Some(ErrorClass::InvalidConstant));
+    assert!(used > limits.regex_bytes, "{used}");
+}
+
+/// The check of constants and the code that is written share what they compile, and so do equal texts.
+#[test]
+fn equal_patterns_are_compiled_once() {
+    let limits = Limits::default();
+    for function in ["matches('[a-z]{400}')", "find('[a-z]{400}') == ''", "findAll('[a-z]{400}').size() == 0"] {
+        let many = vec![format!("object.text.{function}"); 100].join(" || ");
+        let one = compiled(&format!("object.text.{function}"), &limits);
+        assert_eq!(compiled(&many, &limits), one, "{function}");
+        assert!(one.0 < 64 << 10, "{function}: {one:?}");
+    }
+    let usual = (0..64).map(|number| format!("object.text.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?{number}$')"));
+    let (used, refused) = compiled(&usual.collect::<Vec<_>>().join(" || "), &limits);
+    assert_eq!(refused, None);
+    assert!(used < 1 << 20, "{used}");
+}
+
+/// A pattern that is made on evaluation is paid for by what compiling it may write, before it is compiled.
+#[test]
+fn compiling_on_evaluation_is_paid_for() {
+    let object = json!({ "text": r"\pL{5}", "plain": "^a+$" });
+    let (class, small) = ended("'b'.matches(object.plain)", &object, Budget::default());
+    assert_eq!(class, None);
+    let (class, large) = ended("'b'.matches(object.text)", &object, Budget::default());
+    assert_eq!(class, None);
+    assert!(small < 8 << 10 && large > 128 << 10, "{small}, {large}");
+    let budget = Budget { work: 100_000, ..Budget::default() };
+    let (class, used) = ended("'b'.matches(object.text)", &object, budget);
+    assert_eq!(class, Some(ErrorClass::WorkLimit));
+    assert!(used <= budget.work, "{used}");
 }

@@ -41,19 +41,16 @@ pub fn run() -> ExitCode {
     if name == ProgramName::KubectlCompletion {
         return exit::code(commands::manual::kubectl_completions(name));
     }
-    let mut command = name.command();
-    let parsed = command.try_get_matches_from_mut(std::env::args_os());
-    let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
-    let arguments = match parsed.map_err(|error| error.format(&mut command)) {
+    let arguments = match parse(name.command()) {
         Ok(arguments) => arguments,
-        Err(answer) => {
-            // Help and version are answers; everything else is a wrong command line.
+        Err(answer) if !answer.use_stderr() => {
+            // Help and version.
             let _ = answer.print();
-            let words: Vec<String> = std::env::args().skip(1).collect();
-            if let Some(hint) = arguments::usage_hint(&answer, &words) {
-                output::print_problem!("\ntip: {hint}");
-            }
-            return if answer.use_stderr() { Exit::CouldNotRun.into() } else { Exit::Yes.into() };
+            return Exit::Yes.into();
+        }
+        Err(error) => {
+            print_usage_error(name, &error);
+            return Exit::CouldNotRun.into();
         }
     };
     let mut terminal = arguments.terminal;
@@ -91,4 +88,32 @@ pub fn run() -> ExitCode {
         Command::Man { output_dir } => commands::manual::pages(output_dir.as_deref()),
     };
     exit::code(outcome)
+}
+
+/// Reads the command line of this process.
+fn parse(mut command: clap::Command) -> Result<Arguments, clap::Error> {
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
+    parsed.map_err(|error| error.format(&mut command))
+}
+
+/// Says what is wrong with the command line. It is repeated there with its styles, and may have the names of files and
+/// addresses that others chose: where something of it may not be shown as it is, all of it is shown without styles.
+fn print_usage_error(name: ProgramName, error: &clap::Error) {
+    // Words that are no UTF-8 can be names of files, too.
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let without_styles = name.command().styles(clap::builder::Styles::plain());
+    let plain = match parse(without_styles) {
+        Err(plain) => plain.render().ansi().to_string(),
+        Ok(_) => error.render().to_string(),
+    };
+    let shown = arguments::shown(&plain, &words);
+    if shown == plain {
+        let _ = error.print();
+    } else {
+        output::print_problem!("{}", shown.trim_end());
+    }
+    if let Some(hint) = arguments::usage_hint(error, &words) {
+        output::print_problem!("\ntip: {}", arguments::shown(&hint, &words));
+    }
 }

@@ -1,6 +1,8 @@
 //! Regular expressions in Go's dialect, translated. Both dialects have the syntax of RE2; what differs is read here, so
 //! that a pattern is refused if Go refuses it and means what it means there.
 
+use std::collections::BTreeSet;
+
 use regex::{Regex, RegexBuilder};
 
 /// What a compiled pattern may take; the largest of public CRDs take a tenth.
@@ -28,7 +30,19 @@ pub struct GoPattern {
     /// How many characters and classes it has, with those that are repeated by a count counted as often: how much a
     /// match may cost for each character of a text.
     pub states: u64,
+    /// How much there is to read before anything is compiled, in bytes: the text, the tables of Unicode that its classes
+    /// stand for, and what ignoring case looks up for the characters of each. A few letters can ask for all of Unicode.
+    pub reading: u64,
 }
+
+/// What a class that is named adds to [`GoPattern::reading`]: its table.
+const TABLE: u64 = 1 << 10;
+
+/// All characters.
+const ALL: u64 = 0x11_0000;
+
+/// How many characters are looked up where case is ignored, for each byte of [`GoPattern::reading`].
+const FOLDED: u64 = 16;
 
 /// Why a text is not a regular expression of Go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +66,11 @@ impl GoPattern {
             rest: pattern,
             out: String::with_capacity(pattern.len().saturating_mul(2)),
             groups: vec![Group::default()],
-            names: Vec::new(),
+            names: BTreeSet::new(),
+            no_named_classes: false,
+            named: 0,
+            width: 0,
+            ignores_case: false,
         };
         while !translator.rest.is_empty() {
             translator.step()?;
@@ -60,7 +78,10 @@ impl GoPattern {
         match translator.groups.as_mut_slice() {
             [whole] => {
                 settle(whole);
-                Ok(GoPattern { states: whole.states.saturating_add(1), rust: translator.out })
+                let tables = translator.named.saturating_mul(TABLE);
+                let folded = if translator.ignores_case { translator.width / FOLDED } else { 0 };
+                let reading = (translator.out.len() as u64).saturating_add(tables).saturating_add(folded);
+                Ok(GoPattern { states: whole.states.saturating_add(1), reading, rust: translator.out })
             }
             _ => Err(PatternError("a group has no end")),
         }
@@ -89,7 +110,15 @@ struct Translator<'p> {
     rest: &'p str,
     out: String,
     groups: Vec<Group>,
-    names: Vec<&'p str>,
+    names: BTreeSet<&'p str>,
+    /// Whether there is no end of a named class in the rest.
+    no_named_classes: bool,
+    /// Classes of Unicode.
+    named: u64,
+    /// Characters of all classes, each counted for every class that has it.
+    width: u64,
+    /// Whether case is ignored anywhere.
+    ignores_case: bool,
 }
 
 impl Translator<'_> {
@@ -177,7 +206,11 @@ impl Translator<'_> {
 
     /// `{2}`, `{2,}` or `{2,3}`: its length and numbers. Anything else in braces is text.
     fn count(&self) -> Option<(usize, u64, Option<u64>)> {
-        let (inner, _) = self.rest.strip_prefix('{')?.split_once('}')?;
+        let behind = self.rest.strip_prefix('{')?;
+        // No further than the count may go: there may be a brace at every letter.
+        let end = behind.find(|letter: char| !letter.is_ascii_digit() && letter != ',')?;
+        let (inner, rest) = behind.split_at_checked(end)?;
+        rest.strip_prefix('}')?;
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let plain = digits && (text.len() == 1 || !text.starts_with('0'));
@@ -223,10 +256,9 @@ impl Translator<'_> {
         if self.eat("?P<") || (self.rest.starts_with("?<") && self.eat("?<")) {
             let (name, _) = self.rest.split_once('>').ok_or(PatternError("the name of a group has no end"))?;
             let valid = !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
-            if !valid || self.names.contains(&name) {
+            if !valid || !self.names.insert(name) {
                 return Err(PatternError("the name of a group is not valid"));
             }
-            self.names.push(name);
             self.skip(name.len().saturating_add(1));
             if self.capturing {
                 self.out.push_str("(?P<");
@@ -272,6 +304,7 @@ impl Translator<'_> {
         // One dialect accepts a flag twice, the other does not.
         let mut once = String::new();
         let (on, off) = flags.split_once('-').unwrap_or((flags, ""));
+        self.ignores_case |= on.contains('i');
         for flag in on.chars().filter(|flag| !off.contains(*flag)) {
             if !once.contains(flag) {
                 once.push(flag);
@@ -369,6 +402,8 @@ impl Translator<'_> {
         if plain.is_empty() || !plain.chars().all(|char| char.is_ascii_alphabetic() || char == '_') {
             return Err(wrong);
         }
+        self.named = self.named.saturating_add(1);
+        self.width = self.width.saturating_add(ALL);
         if plain == "Any" {
             return Ok(if negated { "[^\\x{0}-\\x{10FFFF}]" } else { "[\\x{0}-\\x{10FFFF}]" }.to_owned());
         }
@@ -429,7 +464,7 @@ impl Translator<'_> {
         loop {
             match self.peek().ok_or(unfinished)? {
                 ']' if !first => break,
-                '[' if self.rest.starts_with("[:") && self.rest.contains(":]") => self.named_class()?,
+                '[' if self.rest.starts_with("[:") && self.has_named_class() => self.named_class()?,
                 '\\' if self.rest.starts_with("\\p") || self.rest.starts_with("\\P") => {
                     let class = self.unicode_class()?;
                     self.out.push_str(&class);
@@ -445,6 +480,12 @@ impl Translator<'_> {
         Ok(())
     }
 
+    /// Whether a class that begins here has an end. Where it has none, no later one has.
+    fn has_named_class(&mut self) -> bool {
+        self.no_named_classes = self.no_named_classes || !self.rest.contains(":]");
+        !self.no_named_classes
+    }
+
     fn named_class(&mut self) -> Result<(), PatternError> {
         let (name, _) = self.rest.split_once(":]").unwrap_or_default();
         let plain = name.trim_start_matches("[:").trim_start_matches('^');
@@ -454,6 +495,9 @@ impl Translator<'_> {
         ];
         if !known.contains(&plain) {
             return Err(PatternError("the character class is unknown"));
+        }
+        if name.contains('^') {
+            self.width = self.width.saturating_add(ALL);
         }
         self.out.push_str(name);
         self.out.push_str(":]");
@@ -471,6 +515,9 @@ impl Translator<'_> {
             Some("\\W") => "[^0-9A-Za-z_]",
             _ => return false,
         };
+        if translated.contains('^') {
+            self.width = self.width.saturating_add(ALL);
+        }
         self.skip(2);
         self.out.push_str(translated);
         true
@@ -490,6 +537,7 @@ impl Translator<'_> {
             if high < low {
                 return Err(PatternError("a range of characters ends before it starts"));
             }
+            self.width = self.width.saturating_add(u64::from(u32::from(high).saturating_sub(u32::from(low))));
             self.out.push('-');
             push_char(&mut self.out, high, true);
         }

@@ -24,7 +24,7 @@ pub(crate) struct RuleReader<'s> {
     of_several_releases: HashMap<String, Vec<RuleOfReleases>>,
 }
 
-/// A rule of a risk that asks about releases.
+/// A rule of a risk that may ask about releases.
 #[derive(Debug)]
 enum RuleOfReleases {
     /// It is the same for all that are still to be read.
@@ -41,23 +41,17 @@ impl<'s> RuleReader<'s> {
 
     /// Reads a risk of an update that leads to a release: once for each [`RiskKey`].
     pub(crate) fn read(&mut self, risk: &Arc<Risk>, release: &TargetRelease) -> Candidate {
-        let context = ReadContext { settings: self.settings, release };
-        let memory = &mut self.memory;
+        let (settings, memory) = (self.settings, &mut self.memory);
         let rules = risk.rules();
         let entries = if rules.iter().any(asks_about_release) {
             let known = self.of_several_releases.entry(risk.json().to_owned());
             let known = known.or_insert_with(|| rules.iter().map(|_| RuleOfReleases::new(memory)).collect());
-            rules.iter().zip(known).map(|(rule, known)| known.read(rule, &context, memory)).collect()
+            rules.iter().zip(known).map(|(rule, known)| known.read(rule, settings, release, memory)).collect()
         } else {
-            rules.iter().map(|rule| read(rule, &context, memory)).collect()
+            rules.iter().map(|rule| RuleOfReleases::new(memory).read(rule, settings, release, memory)).collect()
         };
         Candidate { key: RiskKey::of(risk, release), risk: Arc::clone(risk), entries }
     }
-}
-
-fn read(rule: &Rule, context: &ReadContext<'_>, memory: &mut RuleMemory) -> Arc<Entry> {
-    let mut share = memory.share();
-    memory.admit(Entry::new(rule, context), &mut share).unwrap_or_else(|refused| refused)
 }
 
 impl RuleOfReleases {
@@ -65,12 +59,21 @@ impl RuleOfReleases {
         RuleOfReleases::Each(memory.share())
     }
 
-    fn read(&mut self, rule: &Rule, context: &ReadContext<'_>, memory: &mut RuleMemory) -> Arc<Entry> {
+    fn read(
+        &mut self,
+        rule: &Rule,
+        settings: &Settings,
+        release: &TargetRelease,
+        memory: &mut RuleMemory,
+    ) -> Arc<Entry> {
         let share = match self {
             RuleOfReleases::Same(entry) => return Arc::clone(entry),
             RuleOfReleases::Each(share) => share,
         };
-        let admitted = memory.admit(Entry::new(rule, context), share);
+        let context = ReadContext { settings, release, patterns: memory.pattern_work(share) };
+        let entry = Entry::new(rule, &context);
+        memory.take_patterns(&context.patterns, share);
+        let admitted = memory.admit(entry, share);
         let is_same = admitted.is_err() || !asks_about_release(rule);
         let entry = admitted.unwrap_or_else(|refused| refused);
         if is_same {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 fn said(text: &str, object: &Value) -> Result<bool, String> {
-    let expression = Expression::new(text).map_err(|failure| failure.message)?;
+    let expression = Expression::new(text, &PatternWork::alone()).map_err(|failure| failure.message)?;
     let holds = expression.holds(object, &mut Steps::new(100_000_000));
     holds.map_err(|failure| failure.map_or("no steps left".to_owned(), |failure| failure.to_string()))
 }
@@ -172,7 +172,7 @@ fn an_expression_that_reads_a_removed_field_is_not_evaluated() {
 
 #[test]
 fn many_objects_share_one_budget() {
-    let expression = Expression::new("object.list.all(a, a == 1)").unwrap();
+    let expression = Expression::new("object.list.all(a, a == 1)", &PatternWork::alone()).unwrap();
     let object = json!({"list": vec![1; 1_000]});
     let mut steps = Steps::new(100_000);
     let held: Vec<_> = (0..20).map(|_| expression.holds(&object, &mut steps)).collect();
@@ -182,7 +182,8 @@ fn many_objects_share_one_budget() {
 #[test]
 fn every_part_is_explained_and_what_was_removed_is_not_shown() {
     let object = json!({"spec": {"replicas": 3, "token": REMOVED}});
-    let expression = Expression::new("object.spec.replicas > 5 ||\n  object.spec.token == 'x'").unwrap();
+    let expression =
+        Expression::new("object.spec.replicas > 5 ||\n  object.spec.token == 'x'", &PatternWork::alone()).unwrap();
     let parts = expression.explain(&object);
     let shown: Vec<(usize, &str, &str)> =
         parts.iter().map(|part| (part.level, part.expression.as_str(), part.value.as_str())).collect();
@@ -192,7 +193,7 @@ fn every_part_is_explained_and_what_was_removed_is_not_shown() {
     assert_eq!(shown.len(), 5, "{shown:?}");
     assert!(parts.iter().all(|part| !part.value.contains(REMOVED)), "{shown:?}");
     // What a field was looked for in is shown if it is not there.
-    let parts = Expression::new("object.spec.size.contains('x')").unwrap().explain(&object);
+    let parts = Expression::new("object.spec.size.contains('x')", &PatternWork::alone()).unwrap().explain(&object);
     let shown: Vec<(&str, &str)> = parts.iter().map(|part| (part.expression.as_str(), part.value.as_str())).collect();
     let spec = r#"{"replicas": 3, "token": unknown}"#;
     assert_eq!(shown[1..3], [("object.spec.size", "error: no such key"), ("object.spec", spec)]);

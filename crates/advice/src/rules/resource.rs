@@ -25,9 +25,9 @@ use crate::evidence::{Failure, ObjectTest};
 use crate::expression::Expression;
 
 /// Reads the selector and the expression.
-pub(super) fn read(rule: &Rule, _: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
+pub(super) fn read(rule: &Rule, context: &ReadContext<'_>) -> Result<Box<dyn Check>, Failure> {
     let parameters = Parameters::of(rule)?;
     let objects = Selected::read(&parameters)?;
-    let expression = Expression::new(parameters.required("expression")?)?;
+    let expression = Expression::new(parameters.required("expression")?, &context.patterns)?;
     Ok(Box::new(ObjectRule::new(rule, objects, ObjectTest::Expression(Box::new(expression)))))
 }

@@ -10,13 +10,14 @@ use crate::tree::{Constant, TreeId, TreeKind};
 use crate::types::{Type, TypeKind};
 use crate::value::convert;
 use crate::value::format_text::{Clause, Piece, pieces};
-use crate::value::pattern::Pattern;
+use crate::value::pattern::ConstantPatterns;
 
 /// Checks a whole expression.
 pub(super) fn validate(
     checked: &CheckedExpression,
     environment: &Environment,
     limits: &Limits,
+    patterns: &mut ConstantPatterns<'_>,
 ) -> Result<(), CelError> {
     let validator = Validator { checked, environment, limits };
     let exempt = validator.exempt_parts();
@@ -24,7 +25,9 @@ pub(super) fn validate(
         match checked.tree.kind(id) {
             TreeKind::List(elements) if !exempt.contains(&id) => validator.list(elements)?,
             TreeKind::Map(entries) if !exempt.contains(&id) => validator.map(entries)?,
-            TreeKind::Call { function, member, arguments } => validator.call(id, function, member, arguments)?,
+            TreeKind::Call { function, member, arguments } => {
+                validator.call(id, function, member, arguments, patterns)?;
+            }
             _ => {}
         }
     }
@@ -117,7 +120,14 @@ impl Validator<'_> {
         }
     }
 
-    fn call(&self, id: TreeId, function: u32, member: bool, arguments: Range) -> Result<(), CelError> {
+    fn call(
+        &self,
+        id: TreeId,
+        function: u32,
+        member: bool,
+        arguments: Range,
+        patterns: &mut ConstantPatterns<'_>,
+    ) -> Result<(), CelError> {
         let tree = &self.checked.tree;
         // The first argument in parentheses, which is the text and not the pattern of `matches(text, pattern)`.
         let first = tree.child(arguments, usize::from(member));
@@ -149,9 +159,9 @@ impl Validator<'_> {
                 }
                 _ => Ok(()),
             },
-            ("matches", Some(first)) => match self.text(first).map(|text| Pattern::compile(text, self.limits)) {
-                Some(Err(_)) => invalid(first, "regular expression"),
-                _ => Ok(()),
+            ("matches", Some(first)) => match self.text(first) {
+                Some(text) => patterns.get(text, self.limits, tree.span(first)).map(drop),
+                None => Ok(()),
             },
             ("format", Some(first)) if member => self.format(id, tree.child(arguments, 0), first),
             _ => Ok(()),

@@ -1,5 +1,7 @@
 //! How large an expression may be, and how much evaluating one may use.
 
+use crate::error::ErrorClass;
+
 /// Bounds on the text of one expression. What exceeds one of them is refused with the name of the limit.
 ///
 /// The first two are those of Kubernetes, so that an expression is refused here if it is refused there; the others are
@@ -16,11 +18,62 @@ pub struct Limits {
     pub type_steps: usize,
     /// Bytes that one compiled regular expression may take.
     pub regex_bytes: usize,
+    /// Bytes that are written and read to compile all regular expressions of the text; see [`RegexWork`].
+    pub regex_work: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { code_points: 100_000, nesting: 250, nodes: 200_000, type_steps: 5_000_000, regex_bytes: 1 << 20 }
+        Limits {
+            code_points: 100_000,
+            nesting: 250,
+            nodes: 200_000,
+            type_steps: 5_000_000,
+            regex_bytes: 1 << 20,
+            regex_work: 64 << 20,
+        }
+    }
+}
+
+/// What compiling regular expressions has taken, and may still take: each is tried in a few sizes, and each try counts with the
+/// bytes that it may write and those that it reads. It is counted before it is done.
+#[derive(Debug)]
+pub struct RegexWork {
+    most: usize,
+    used: usize,
+    exceeded: bool,
+}
+
+impl RegexWork {
+    /// So many bytes, and none used yet.
+    pub fn new(most: usize) -> Self {
+        RegexWork { most, used: 0, exceeded: false }
+    }
+
+    /// The bytes that were used.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Whether there was not enough for a regular expression.
+    pub fn is_exceeded(&self) -> bool {
+        self.exceeded
+    }
+
+    /// All bytes there are.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Takes some bytes, if there are as many.
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), ErrorClass> {
+        let used = self.used.saturating_add(bytes);
+        if used > self.most {
+            self.exceeded = true;
+            return Err(ErrorClass::TooLarge);
+        }
+        self.used = used;
+        Ok(())
     }
 }
 

@@ -33,9 +33,8 @@ impl<'a> Context<'_, 'a> {
         let pattern = if let Some(pattern) = known {
             pattern
         } else {
-            // Compiling takes far more than reading the pattern.
-            self.meter.work(source.len().saturating_mul(500).saturating_add(5_000))?;
-            compiled = Pattern::compile(source, self.limits)?;
+            // A few letters can take a hundred kilobytes, so what is paid is what may be written and read.
+            compiled = Pattern::compile(source, self.limits, |bytes| self.meter.work(bytes))?;
             &compiled
         };
         if call.op == Op::FindAll {

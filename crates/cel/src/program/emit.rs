@@ -17,13 +17,14 @@ use crate::syntax::span::Span;
 use crate::tree::{Loop, SelectMode, TreeId, TreeKind};
 use crate::types::TypeKind;
 use crate::value::Value;
-use crate::value::pattern::Pattern;
+use crate::value::pattern::ConstantPatterns;
 
 /// Writes the code; with notes of each part if it is to explain.
 pub(crate) fn emit(
     checked: &CheckedExpression,
     environment: &Environment,
     limits: &Limits,
+    patterns: &mut ConstantPatterns<'_>,
     explain: bool,
 ) -> Result<Code, CelError> {
     let known = super::fold::fold(checked, environment, limits)?;
@@ -31,6 +32,8 @@ pub(crate) fn emit(
         checked,
         environment,
         limits,
+        patterns,
+        places: HashMap::new(),
         explain,
         known,
         code: Code { slots: checked.tree.slots as usize, ..Code::default() },
@@ -69,10 +72,13 @@ enum Task {
     Place(Label),
 }
 
-struct Emitter<'a> {
+struct Emitter<'a, 'p, 'w> {
     checked: &'a CheckedExpression,
     environment: &'a Environment,
     limits: &'a Limits,
+    patterns: &'p mut ConstantPatterns<'w>,
+    /// Where patterns are that are kept, by their texts.
+    places: HashMap<String, u32>,
     explain: bool,
     known: Vec<Option<Value<'static>>>,
     code: Code,
@@ -91,7 +97,7 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-impl<'a> Emitter<'a> {
+impl<'a> Emitter<'a, '_, '_> {
     fn run(&mut self) -> Result<(), CelError> {
         while let Some(task) = self.tasks.pop() {
             match task {
@@ -446,17 +452,21 @@ impl<'a> Emitter<'a> {
     /// Compiles the pattern of a call, if it is a constant.
     fn pattern(&mut self, op: Op, arguments: &[TreeId]) -> Result<Option<u32>, CelError> {
         let (Op::Matches | Op::Find | Op::FindAll, Some(at)) = (op, arguments.get(1)) else { return Ok(None) };
-        let Some(Value::String(text)) = self.known(*at) else { return Ok(None) };
-        match Pattern::compile(text, self.limits) {
+        let Some(Value::String(text)) = self.known.get(*at as usize).and_then(Option::as_ref) else { return Ok(None) };
+        if let Some(place) = self.places.get(&**text) {
+            return Ok(Some(*place));
+        }
+        match self.patterns.get(text, self.limits, self.checked.tree.span(*at)) {
             // The others are compiled on evaluation, which is part of its cost.
-            Ok(pattern) if !self.code.has_room_for(&pattern) => Ok(None),
+            Ok(pattern) if !self.code.has_room_for(pattern) => Ok(None),
             Ok(pattern) => {
-                self.code.patterns.push(pattern);
-                Ok(Some(number(self.code.patterns.len().saturating_sub(1))))
+                let place = number(self.code.patterns.len());
+                self.code.patterns.push(pattern.clone());
+                self.places.insert((**text).to_owned(), place);
+                Ok(Some(place))
             }
-            Err(_) if self.environment.base.rules.refuse_bad_constants => {
-                let span = self.checked.tree.span(*at);
-                Err(CelError::with(ErrorClass::InvalidConstant, span, "this is not a valid regular expression"))
+            Err(error) if self.environment.base.rules.refuse_bad_constants || error.class == ErrorClass::TooLarge => {
+                Err(error)
             }
             Err(_) => Ok(None),
         }

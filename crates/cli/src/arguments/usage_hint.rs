@@ -2,8 +2,23 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _};
+use clearway_core::redacted;
+use clearway_core::terminal_text::escape;
 
 use super::Arguments;
+
+/// A message about a command line as it is shown: without the credentials of addresses, and with escapes for what could drive a
+/// terminal. A word of the command line is looked at by itself before the message is, because it ends where the word does.
+pub(crate) fn shown(message: &str, words: &[String]) -> String {
+    let mut message = message.to_owned();
+    for word in words {
+        let plain = redacted(word);
+        if plain != *word {
+            message = message.replace(word, &plain);
+        }
+    }
+    escape(&redacted(&message)).into_owned()
+}
 
 /// What to write instead, if that is known. `words` is the command line without the name of the program.
 pub(crate) fn usage_hint(error: &clap::Error, words: &[String]) -> Option<String> {

@@ -1,6 +1,7 @@
 //! `clearway fleet` on snapshots of the sample product's clusters.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
@@ -98,6 +99,22 @@ fn snapshots_are_directories_archives_and_directories_of_both() {
     assert_eq!(all.code, 0, "{all:?}");
     let some = assess(&place, &["--snapshots", "fleet/g.tar", "fleet/a-fine", "fleet/a-fine", "-o", "json"]);
     assert_eq!(named(&some), ["fleet/a-fine", "fleet/g.tar"]);
+}
+
+/// What was a snapshot and is a link that leads nowhere is refused by name, and not passed over.
+#[test]
+fn links_that_lead_nowhere_are_refused_by_name() {
+    let place = place();
+    let fleet = place.path().join("fleet");
+    fs::remove_dir_all(fleet.join("f-broken")).unwrap();
+    for (target, name) in [("nowhere", "g-dangling"), ("h-looping", "h-looping"), ("README.txt", "i-text")] {
+        symlink(target, fleet.join(name)).unwrap();
+    }
+    let answer = assess(&place, &["--snapshots", "fleet"]);
+    assert_eq!(answer.code, 2, "{answer:?}");
+    assert!(answer.err.contains("4 clusters: 3 recommended, 1 newest, 0 unknown, 0 stranded, 0 absent; 2 refused"));
+    assert!(answer.err.contains("fleet/g-dangling") && answer.err.contains("fleet/h-looping"), "{answer:?}");
+    assert!(!answer.err.contains("i-text"), "{answer:?}");
 }
 
 /// The proposed graph: 1.4.3 is withdrawn.

@@ -63,6 +63,27 @@ fn what_go_refuses_is_refused() {
     }
 }
 
+/// Classes of all of Unicode are what takes long to read, most where case is ignored.
+#[test]
+fn reading_is_counted_by_the_classes() {
+    let reading = |pattern: &str| GoPattern::translate(pattern).unwrap().reading;
+    assert!(reading("abc") < 10 && reading("(?i)[a-z]{1000}") < 40);
+    assert!(reading(r"\pL") > 1_000 && reading(&r"\pL".repeat(100)) > 100_000);
+    for class in [r"\pL", r"[\PL]", r"[\W]", "[[:^alpha:]]", r"[\x{1}-\x{10FFFF}]"] {
+        assert!(reading(class) < 2_000, "{class}");
+        assert!(reading(&format!("a(?si:{class})")) > 60_000, "{class}");
+    }
+}
+
+/// Braces and brackets without an end are letters, of which there may be many.
+#[test]
+fn what_has_no_end_is_text() {
+    assert!(matches(r"^{1,{2{}$", "{1,{2{}") && matches(r"^[[:a]+$", "[:a") && matches(r"^[[:][[:x]$", "[:"));
+    for text in ["{".repeat(200_000), format!("[{}]", "[:".repeat(100_000))] {
+        assert!(GoPattern::translate(&text).is_ok());
+    }
+}
+
 #[test]
 fn counts_are_in_the_size() {
     let states = |pattern: &str| GoPattern::translate(pattern).unwrap().states;

@@ -91,10 +91,10 @@ fn list(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let is_archive = ARCHIVES.iter().any(|ending| name.ends_with(ending));
-        // Only a link has to be followed to know what it is.
+        // Only a link has to be followed to know what it is. One that leads nowhere may have been a snapshot, and is refused.
         let is_directory = || match entry.file_type() {
             Ok(kind) if !kind.is_symlink() => kind.is_dir(),
-            _ => entry.path().is_dir(),
+            _ => !fs::metadata(entry.path()).is_ok_and(|found| found.is_file()),
         };
         if !name.starts_with('.') && (is_archive || is_directory()) {
             found.push(entry.path());

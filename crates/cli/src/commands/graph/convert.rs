@@ -52,7 +52,7 @@ pub(super) fn run(options: &GraphConvert) -> Result<Exit> {
 /// JSON as YAML.
 fn yaml(text: &str) -> Result<String> {
     let value: serde_json::Value = serde_json::from_str(text)?;
-    serde_saphyr::to_string(&value).context("cannot be written as YAML")
+    crate::output::to_yaml(&value)
 }
 
 fn prove(inputs: &Inputs, before: &Revision, conversion: &Conversion, files: &BTreeMap<&String, String>) -> Result<()> {

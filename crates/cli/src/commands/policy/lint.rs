@@ -1,6 +1,7 @@
 //! `clearway policy lint`: what is wrong or unwise in templates and constraints.
 
 use anyhow::{Result, bail};
+use clearway_core::Severity;
 use clearway_policy::lint::{LintedObject, lint, rules};
 use clearway_sources::clock;
 
@@ -25,7 +26,12 @@ pub(super) fn run(options: &PolicyLint) -> Result<Exit> {
     let mut findings = Findings::of_linter(options.output.format, "object", &options.lint, input)?;
     findings.checked = linted.len();
     for finding in worker::watched("the files", || lint(&linted)) {
-        findings.add(&finding)?;
+        // An error is a policy that is not loaded; the suppressions may be of whoever wrote it.
+        if finding.severity == Severity::Error {
+            findings.add_refusal(&finding)?;
+        } else {
+            findings.add(&finding)?;
+        }
     }
     findings.end()
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clearway_advice::evidence::MAX_SERIES;
-use clearway_advice::{EXPRESSION_CAPS, EvaluationBudget, RULE_MEMORY};
+use clearway_advice::{EXPRESSION_CAPS, EvaluationBudget, RULE_MEMORY, RULE_PATTERNS};
 use clearway_core::limits::Cap;
 use clearway_core::{GraphLimits, RegistryLimits};
 use clearway_operator::driver::{COMPONENT_ANSWER_BYTES, COMPONENT_ANSWERS, COMPONENT_RELEASE_BYTES};
@@ -195,6 +195,10 @@ fn kept() -> String {
         ("The most of the pool for one ComponentVersion", budget.most_of_pool),
         ("All of that", budget.total()),
         ("`rule_memory`: bytes of memory for the rules of one answer", RULE_MEMORY),
+        (
+            "`rule_patterns`: bytes written and read to compile the regular expressions of the rules of one answer",
+            RULE_PATTERNS,
+        ),
         ("Bytes of one answer for a ComponentVersion", usize::try_from(COMPONENT_ANSWER_BYTES).unwrap()),
         ("Answers for ComponentVersions that are asked for and parsed at one time", COMPONENT_ANSWERS),
         ("Series of the result of a query that are counted", MAX_SERIES),

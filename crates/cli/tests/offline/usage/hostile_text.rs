@@ -1,6 +1,8 @@
 //! Texts of strangers in every command: what could drive a terminal or deceive its reader is shown as an escape.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -141,7 +143,7 @@ const TEMPLATES: [(&str, &str); 18] = [
     ),
     (
         "release/release-manifests/0000_10_x.yaml",
-        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b, annotations: {note: HOSTILE}}, data: {HOSTILE: HOSTILE}}\n",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b, annotations: {note: HOSTILE, odd: \"a\\u202ez\"}}, data: {HOSTILE: HOSTILE}}\n",
     ),
     (
         "kept/snapshot.json",
@@ -319,10 +321,11 @@ fn no_command_lets_foreign_text_drive_the_terminal() {
         "gateway render -f gateway.yaml",
         "graph build --graph data --output-dir built",
         "graph convert --graph data -o risks --output-dir converted",
+        "graph convert --graph tested -o risks --output-dir converted",
         "policy verify suite.yaml",
         "promql check up{a=\"\u{1b}[2J\u{202e}\"}",
         "release pack policies --version 1.0.0 --output-dir packed",
-        "release render release --output-dir rendered --state state",
+        "release render release --output-dir rendered",
         "upgrade accept x --reason y --state state",
         "upgrade recommend --state state",
     ] {
@@ -359,8 +362,60 @@ fn no_command_lets_foreign_text_drive_the_terminal() {
             usize::from(["\\u{202e}", "\\u202e", "\\x1b", "\\u001b"].iter().any(|escape| printed.contains(escape)));
     }
     assert!(shown >= 50, "only {shown} commands printed any of it");
+    // So is what is written for others.
+    for directory in ["converted", "rendered"] {
+        let mut texts = String::new();
+        let mut open = vec![place.path().join(directory)];
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            } else {
+                texts.push_str(&fs::read_to_string(path).unwrap());
+            }
+        }
+        assert!(texts.contains("a\\u202ez") || texts.contains("\\u202e\\u200b"), "{directory}: {texts:?}");
+        assert_eq!(texts.chars().find(|letter| is_hostile(*letter)), None, "{directory}: {texts:?}");
+    }
     for (command, file) in REPORTS {
         let text = fs::read_to_string(place.path().join(file)).unwrap_or_else(|error| panic!("{command}: {error}"));
         assert_eq!(text.chars().find(|letter| is_hostile(*letter)), None, "{command}: {text:?}");
+    }
+}
+
+/// Words of the command line that clap refuses and repeats: files whose names others chose, and addresses with credentials.
+#[test]
+fn words_that_are_refused_are_escaped_and_redacted() {
+    const ADDRESS: &str = "https://me:hunter2@h.example/graph?token=hunter3";
+    let place = tempfile::tempdir().unwrap();
+    let run = |words: &[&OsStr]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_clearway"))
+            .args(words)
+            .current_dir(place.path())
+            .env_remove("CLEARWAY_STATE")
+            .output()
+            .unwrap();
+        let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{words:?}: {printed}");
+        // What our own styles are does not depend on foreign text.
+        assert_eq!(printed.chars().find(|letter| is_hostile(*letter)), None, "{words:?}: {printed:?}");
+        assert!(!printed.contains("hunter"), "{words:?}: {printed}");
+        printed
+    };
+    let no_utf8 = OsStr::from_bytes(b"a\xff\x1b[2Jb");
+    for color in [&[][..], &["--color", "always"]] {
+        for before in [&["graph", "lint"][..], &["graph"], &["assess"], &["graph", "lint", "-o"], &["version"], &[]] {
+            for word in [OsStr::new(HOSTILE), OsStr::new(ADDRESS), no_utf8] {
+                let words: Vec<&OsStr> = color.iter().chain(before).map(OsStr::new).chain([word]).collect();
+                let printed = run(&words);
+                let shows = if word == ADDRESS { "h.example/graph" } else { "\\x1b[2J" };
+                assert!(printed.contains(shows), "{words:?}: {printed}");
+            }
+            // A word that looks like another one is suggested.
+            let words = color.iter().chain(before).map(OsStr::new);
+            let option = format!("--{HOSTILE}");
+            run(&words.clone().chain([OsStr::new(&option)]).collect::<Vec<_>>());
+            let option = format!("--graph-{ADDRESS}");
+            run(&words.chain([OsStr::new(&option)]).collect::<Vec<_>>());
+        }
     }
 }
