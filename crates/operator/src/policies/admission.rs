@@ -29,6 +29,7 @@ use super::evaluation::Evaluators;
 use super::events::EventRecorder;
 use super::excluded_namespaces::Exemptions;
 use super::metrics::Metrics;
+use crate::heartbeat::Heartbeat;
 
 /// The path of requests that are reviewed.
 pub const ADMIT: &str = "/v1/admit";
@@ -83,6 +84,8 @@ pub struct AdmissionParts {
     pub metrics: Arc<Metrics>,
     /// Writes violations as Events; nothing if that is not wanted.
     pub events: Option<EventRecorder>,
+    /// What is being computed.
+    pub heartbeat: Heartbeat,
 }
 
 /// Why the webhook cannot answer.

@@ -93,7 +93,8 @@ impl RequestHandler for Handler {
         request: Request<Incoming>,
         connection: Arc<Connection>,
     ) -> Result<Answer, Infallible> {
-        let mut answer = self.route(request, &connection).await;
+        let answer = Box::pin(self.route(request, &connection));
+        let mut answer = self.parts.heartbeat.steps_of("a step of an admission request", answer).await;
         if *self.draining.borrow() {
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
