@@ -20,6 +20,7 @@ pub mod expression;
 mod json_size;
 pub mod limits;
 mod object;
+mod open_connections;
 pub mod suggestion;
 pub mod terminal_text;
 mod timestamp;
@@ -40,6 +41,7 @@ pub use object::{
     Generation, GenerationError, GroupKind, GroupVersionKind, ObjectId, ObjectName, ObjectReference,
     ObjectReferenceError, Observed, is_config_map, is_secret_kind, split_api_version,
 };
+pub use open_connections::{OpenConnection, OpenConnections};
 pub use timestamp::{Timestamp, TimestampError, humanize};
 pub use value_path::ValuePath;
 pub use version::{Version, VersionError};

@@ -21,8 +21,13 @@ use clearway_gateway::settings::{DataPlane, Knowledge};
 use clearway_sources::kubernetes::Cluster;
 use clearway_sources::store::{Store, StoreError};
 
+use tokio::sync::mpsc;
+
 pub use controller::Controller;
 use metrics::Counters;
+use watch::KindReport;
+
+use crate::heartbeat::Heartbeat;
 
 /// The controller whose classes are served.
 pub const CONTROLLER: &str = "clearway.dev/gateway-status";
@@ -114,16 +119,27 @@ pub async fn run<S: Store>(
     options: Options,
     clock: fn() -> Timestamp,
     counters: Arc<Counters>,
+    heartbeat: Heartbeat,
 ) -> Result<(), GatewayStatusError> {
-    let mut seen = watch::start(&cluster);
-    let mut controller = Controller::new(store, options, clock, counters);
-    loop {
-        // What arrived together is computed together.
-        let Some(first) = controller.next(&mut seen).await? else { continue };
-        controller.observe(first);
-        while let Ok(more) = seen.try_recv() {
-            controller.observe(more);
+    follow(watch::start(&cluster), Controller::new(store, options, clock, counters), heartbeat).await
+}
+
+/// Keeps the status of what is reported.
+async fn follow<S: Store>(
+    mut seen: mpsc::Receiver<KindReport>,
+    mut controller: Controller<S>,
+    heartbeat: Heartbeat,
+) -> Result<(), GatewayStatusError> {
+    let work = async {
+        loop {
+            // What arrived together is computed together.
+            let Some(first) = controller.next(&mut seen).await? else { continue };
+            controller.observe(first);
+            while let Ok(more) = seen.try_recv() {
+                controller.observe(more);
+            }
+            controller.settle().await?;
         }
-        controller.settle().await?;
-    }
+    };
+    heartbeat.steps_of("a step of the status of Gateway API objects", work).await
 }

@@ -1,10 +1,11 @@
-//! Whether a step of a reconciler, or the evaluation of rules, hangs.
+//! Whether a step of a controller, or the evaluation of rules, hangs.
 //!
-//! Steps and evaluations only compute; whatever waits for the network waits elsewhere. So one that is not over after
-//! [`HANGS_AFTER`] never will be, and the process is better started again.
+//! Steps and evaluations only compute; whatever waits for the network, a lock or another process waits between them. So one
+//! that is not over after [`HANGS_AFTER`] never will be, and the process is better started again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 /// After how much time without an end a computation counts as hanging. The budgets of rules add up to two minutes.
@@ -42,6 +43,16 @@ impl Heartbeat {
         ComputationGuard { heartbeat: self.clone(), id }
     }
 
+    /// Runs a future, of which each step from one wait to the next is a computation.
+    pub async fn steps_of<F: Future>(&self, what: &'static str, future: F) -> F::Output {
+        let mut future = std::pin::pin!(future);
+        let step = |context: &mut Context<'_>| {
+            let _beat = self.begin(what, Instant::now());
+            future.as_mut().poll(context)
+        };
+        std::future::poll_fn(step).await
+    }
+
     /// What hangs, and for how long.
     pub fn hanging(&self, now: Instant) -> Option<(&'static str, Duration)> {
         let oldest = self.lock().since.values().min().copied();
@@ -70,6 +81,8 @@ impl Drop for ComputationGuard {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
 
     #[test]
@@ -86,5 +99,22 @@ mod tests {
         assert_eq!(heartbeat.hanging(at(300)).map(|(what, _)| what), Some("an evaluation"));
         drop(second);
         assert_eq!(heartbeat.hanging(at(10_000)), None);
+    }
+    #[tokio::test]
+    async fn a_step_is_what_is_between_two_waits() {
+        let heartbeat = Heartbeat::default();
+        let later = || Instant::now() + HANGS_AFTER + Duration::from_secs(1);
+        let hanging = || heartbeat.hanging(later()).map(|(what, _)| what);
+        let (go_on, waits) = tokio::sync::oneshot::channel();
+        let mut work = Box::pin(heartbeat.steps_of("the work", async {
+            let before = hanging();
+            waits.await.unwrap();
+            [before, hanging()]
+        }));
+        assert!((&mut work).now_or_never().is_none());
+        assert_eq!(hanging(), None, "a wait is no step");
+        go_on.send(()).unwrap();
+        assert_eq!(work.await, [Some("the work"); 2]);
+        assert_eq!(hanging(), None);
     }
 }

@@ -39,6 +39,7 @@ use self::metrics::Metrics;
 use self::status::Reporter;
 use self::webhook_configuration::WebhookConfiguration;
 use crate::gatekeeper_installation::{self, GatekeeperInstallation};
+use crate::heartbeat::Heartbeat;
 
 /// The name of the lease, of whoever manages fields, and in the installation.
 pub const NAME: &str = "clearway-policies";
@@ -109,6 +110,8 @@ pub struct Shared {
     pub not_ready: watch::Sender<Option<String>>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// What is being computed.
+    pub heartbeat: Heartbeat,
 }
 
 impl Shared {
@@ -244,6 +247,7 @@ async fn work(
             certificates: keeper.certificates(),
             metrics,
             events: options.emit_admission_events.then(recorder),
+            heartbeat: shared.heartbeat.clone(),
         };
         let server = AdmissionServer::bind(webhook.admission.clone(), parts).await?;
         tracing::info!("admission requests on https://{}", server.address()?);
@@ -256,9 +260,10 @@ async fn work(
         }
         Ok(())
     };
+    let load = shared.heartbeat.steps_of("a step of loading policies", controller.run());
     tokio::select! {
-        () = controller.run() => Err(PoliciesError::WatchesEnded),
-        () = audit_while_leading(&auditor, shared.leads.clone()) => Ok(()),
+        () = load => Err(PoliciesError::WatchesEnded),
+        () = audit_while_leading(&auditor, shared.leads.clone(), &shared.heartbeat) => Ok(()),
         answered = answer => answered,
     }
 }
@@ -287,12 +292,15 @@ async fn publish_readiness(
 }
 
 /// Audits whenever this replica leads; ends when it cannot lead any more.
-async fn audit_while_leading<S: Store>(auditor: &Auditor<S>, mut leads: watch::Receiver<bool>) {
+async fn audit_while_leading<S: Store>(auditor: &Auditor<S>, mut leads: watch::Receiver<bool>, heartbeat: &Heartbeat) {
     let mut stops = leads.clone();
     while leads.wait_for(|leads| *leads).await.is_ok() {
         tokio::select! {
-            () = auditor.run() => {}
+            () = heartbeat.steps_of("a step of an audit", auditor.run()) => {}
             _ = stops.wait_for(|leads| !*leads) => {}
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

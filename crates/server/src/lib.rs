@@ -31,7 +31,7 @@ pub use data::feed::{Feed, FeedError, GraphData};
 pub use data::last_good::LastGoodData;
 pub use data::publication::Publication;
 pub use data::refresh::Refresher;
-pub use listen::{ListenOptions, Listener, RequestHandler};
+pub use listen::{AboveLimit, ListenOptions, Listener, RequestHandler};
 pub use metrics::{Findings, Metrics, RefreshResult};
 pub use request::answer_body::AnswerBody;
 pub use request::respond::Answer;

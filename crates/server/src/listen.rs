@@ -2,15 +2,19 @@
 //!
 //! Each thread has its own single-threaded runtime and keeps the connections it accepted. A request takes microseconds,
 //! so there is nothing to gain from handing work to another thread, and its latency to lose.
+//!
+//! Above the bound new connections wait, which is right for clients that are served one after the other. Probes cannot wait:
+//! for them, connections of whoever has the most are closed instead ([`OpenConnections`]).
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use clearway_core::{OpenConnection, OpenConnections};
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -18,7 +22,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::metrics::Metrics;
@@ -36,8 +40,12 @@ const LEAST_HEAD: usize = 8 << 10;
 pub struct ListenOptions {
     /// Threads that answer.
     pub threads: NonZeroUsize,
-    /// Connections at one time; more of them wait to be accepted.
+    /// Connections at one time.
     pub connections: usize,
+    /// What becomes of more of them.
+    pub above: AboveLimit,
+    /// Whether a connection stays open after an answer.
+    pub keep_alive: bool,
     /// Bytes of a request's first line and headers; 8 KiB at the least.
     pub head_bytes: usize,
     /// How long a request may take to arrive, and a connection may be idle.
@@ -46,11 +54,36 @@ pub struct ListenOptions {
     pub write_timeout: Duration,
 }
 
+/// What becomes of a connection for which there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AboveLimit {
+    /// It waits until another one ends.
+    Waits,
+    /// Another one that waits for its client is closed, of the address that has the most connections.
+    ClosesAnother,
+}
+
+impl ListenOptions {
+    /// For probes and metrics, which are asked for by few, and must be answered whoever else can reach the port.
+    pub fn for_probes() -> Self {
+        ListenOptions {
+            threads: NonZeroUsize::MIN,
+            connections: 64,
+            above: AboveLimit::ClosesAnother,
+            keep_alive: false,
+            read_timeout: Duration::from_secs(2),
+            ..ListenOptions::default()
+        }
+    }
+}
+
 impl Default for ListenOptions {
     fn default() -> Self {
         ListenOptions {
             threads: processors(),
             connections: 4096,
+            above: AboveLimit::Waits,
+            keep_alive: true,
             head_bytes: 16 << 10,
             read_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(10),
@@ -84,6 +117,7 @@ impl Listener {
         let address = socket.local_addr()?;
         let (stop, stopped) = watch::channel(None);
         let room = Arc::new(Semaphore::new(options.connections));
+        let open = OpenConnections::default();
         // Each thread has a handle, and nobody else: when all have stopped accepting, the system refuses who comes.
         let mut sockets = (1..options.threads.get()).map(|_| socket.try_clone()).collect::<io::Result<Vec<_>>>()?;
         sockets.push(socket);
@@ -91,6 +125,7 @@ impl Listener {
             let worker = Worker {
                 respond: Arc::clone(respond),
                 room: Arc::clone(&room),
+                open: open.clone(),
                 options: options.clone(),
                 metrics: metrics.clone(),
                 stopped: stopped.clone(),
@@ -119,6 +154,7 @@ impl Listener {
 struct Worker<R> {
     respond: Arc<R>,
     room: Arc<Semaphore>,
+    open: OpenConnections<IpAddr>,
     options: ListenOptions,
     metrics: Metrics,
     stopped: watch::Receiver<Option<Duration>>,
@@ -137,8 +173,8 @@ impl<R: RequestHandler> Worker<R> {
         let mut stopped = self.stopped.clone();
         let within = loop {
             tokio::select! {
-                accepted = accept(&socket, &self.room) => match accepted {
-                    Ok((stream, permit)) => self.serve(stream, permit, &graceful),
+                accepted = self.accept(&socket) => match accepted {
+                    Ok((stream, peer, permit)) => self.serve(stream, peer, permit, &graceful),
                     Err(error) => {
                         // Most of these are the client's; the rest passes when connections end.
                         tracing::debug!(%error, "failed to accept a connection");
@@ -154,41 +190,66 @@ impl<R: RequestHandler> Worker<R> {
         tokio::time::timeout(within, graceful.shutdown()).await.is_ok()
     }
 
-    fn serve(&self, stream: TcpStream, permit: OwnedSemaphorePermit, graceful: &GracefulShutdown) {
+    fn serve(&self, stream: TcpStream, peer: IpAddr, permit: OwnedSemaphorePermit, graceful: &GracefulShutdown) {
         // Answers go out as soon as they are written; without this the last part of one waits for an acknowledgement.
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.options.write_timeout));
+        let close = Arc::new(Notify::new());
+        let entry: Arc<OpenConnection<IpAddr>> = Arc::new(self.open.add(peer, {
+            let close = Arc::clone(&close);
+            move || close.notify_one()
+        }));
         let respond = Arc::clone(&self.respond);
         let answer = service_fn(move |request| {
-            let respond = Arc::clone(&respond);
-            async move { Ok::<_, Infallible>(respond.respond(request).await) }
+            let (respond, entry) = (Arc::clone(&respond), Arc::clone(&entry));
+            async move {
+                entry.works();
+                let answer = respond.respond(request).await;
+                entry.waits();
+                Ok::<_, Infallible>(answer)
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.options.read_timeout)
             .max_buf_size(self.options.head_bytes.max(LEAST_HEAD))
             .half_close(true)
+            .keep_alive(self.options.keep_alive)
             .serve_connection(TokioIo::new(Box::pin(stream)), answer);
         let connection = graceful.watch(connection);
         let open = self.metrics.connections().clone();
         open.inc();
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                // Clients go away, stall, and speak other protocols: that is theirs to know.
-                tracing::debug!(%error, "a connection ended early");
+            tokio::select! {
+                ended = connection => {
+                    if let Err(error) = ended {
+                        // Clients go away, stall, and speak other protocols: that is theirs to know.
+                        tracing::debug!(%error, "a connection ended early");
+                    }
+                }
+                () = close.notified() => tracing::debug!(%peer, "a connection was closed for another one"),
             }
             open.dec();
             drop(permit);
         });
     }
-}
 
-async fn accept(
-    socket: &tokio::net::TcpListener,
-    room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = socket.accept().await?;
-    Ok((stream, permit))
+    async fn accept(&self, socket: &tokio::net::TcpListener) -> io::Result<(TcpStream, IpAddr, OwnedSemaphorePermit)> {
+        let room = async || Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other);
+        match self.options.above {
+            AboveLimit::Waits => {
+                let permit = room().await?;
+                let (stream, peer) = socket.accept().await?;
+                Ok((stream, peer.ip().to_canonical(), permit))
+            }
+            AboveLimit::ClosesAnother => {
+                let (stream, peer) = socket.accept().await?;
+                if self.room.available_permits() == 0 {
+                    self.open.make_room();
+                }
+                Ok((stream, peer.ip().to_canonical(), room().await?))
+            }
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::data::feed::Feed;
 use crate::data::last_good::LastGoodData;
 use crate::data::refresh::{Refresher, pause};
 use crate::data::watch::Watch;
-use crate::listen::{ListenOptions, Listener};
+use crate::listen::{AboveLimit, ListenOptions, Listener};
 use crate::metrics::Metrics;
 use crate::service::{Service, ServiceOptions};
 use crate::status::Status;
@@ -73,7 +73,9 @@ impl RunningService {
         let service = Arc::new(Service::new(&options, mirror, metrics.clone(), clock));
         let status = Arc::new(Status::new(Arc::clone(&service)));
         let listener = Listener::start(socket, &service, &listen, &metrics)?;
-        let one_thread = ListenOptions { threads: std::num::NonZeroUsize::MIN, ..listen };
+        // Whoever can reach them, the kubelet is answered.
+        let one_thread =
+            ListenOptions { threads: std::num::NonZeroUsize::MIN, above: AboveLimit::ClosesAnother, ..listen };
         let status_listener =
             status_socket.map(|socket| Listener::start(socket, &status, &one_thread, &metrics)).transpose()?;
         let look = Arc::new(Notify::new());

@@ -20,9 +20,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 /// What can be asked how it is.
 pub trait HealthProbe: Send + Sync + 'static {
     /// Why it should be started again; nothing while it works.
-    fn not_live(&self) -> Option<String> {
-        None
-    }
+    fn not_live(&self) -> Option<String>;
 
     /// Why it is not ready; nothing if it is.
     fn not_ready(&self) -> Option<String>;
@@ -37,6 +35,11 @@ pub trait HealthProbe: Send + Sync + 'static {
 }
 
 impl HealthProbe for Service {
+    fn not_live(&self) -> Option<String> {
+        // What takes long is made beside what is served; whatever becomes of it, the last good graph is served on.
+        None
+    }
+
     fn not_ready(&self) -> Option<String> {
         (!self.is_ready()).then(|| "no graph to serve yet".to_owned())
     }

@@ -366,6 +366,12 @@ fn identity() -> String {
     format!("{host}_{}_{nanoseconds:x}", std::process::id())
 }
 
+/// Why a process with a computation that does not end should be started again.
+fn hangs(heartbeat: &Heartbeat) -> Option<String> {
+    let (what, since) = heartbeat.hanging(Instant::now())?;
+    Some(format!("{what} has been running for {}", humanize(since)))
+}
+
 /// What is shown of the operator.
 struct Health {
     watched: LatestReports,
@@ -382,8 +388,7 @@ impl Health {
 
 impl HealthProbe for Health {
     fn not_live(&self) -> Option<String> {
-        let (what, since) = self.heartbeat.hanging(Instant::now())?;
-        Some(format!("{what} has been running for {}", humanize(since)))
+        hangs(&self.heartbeat)
     }
 
     fn not_ready(&self) -> Option<String> {

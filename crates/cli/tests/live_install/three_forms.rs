@@ -43,7 +43,8 @@ fn objects(text: &str) -> Objects {
 }
 
 /// Takes away what differs between the forms on purpose: who manages an object; that Helm keeps CRDs; and the end of the names
-/// of ConfigMaps that are replaced and not changed, which kustomize and the chart derive from the content.
+/// of ConfigMaps that are replaced and not changed, which kustomize and the chart derive from the content. A list of rules without
+/// a rule is written by Helm as no list, which means the same.
 fn plain(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -52,6 +53,9 @@ fn plain(value: &mut Value) {
             fields.values_mut().for_each(plain);
             if fields.get("annotations") == Some(&json!({})) {
                 fields.remove("annotations");
+            }
+            if fields.get("ingress").is_some_and(|rules| rules.is_null() || *rules == json!([])) {
+                fields.remove("ingress");
             }
         }
         Value::Array(items) => items.iter_mut().for_each(plain),

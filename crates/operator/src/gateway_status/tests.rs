@@ -1,17 +1,20 @@
 //! The controller on a state directory instead of a cluster: what it writes, and what it does not.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use clearway_core::{GroupVersionKind, ObjectReference, Timestamp};
 use clearway_sources::kubernetes::{ClusterError, KindEvent};
 use clearway_sources::store::{Part, StateDirectory, Store};
+use clearway_testbed::{IN_TIME, wait_until};
 use serde_json::{Value, json};
 
 use super::kinds::KINDS;
 use super::metrics::Counters;
 use super::watch::{KindReport, ReportContent};
-use super::{CONTROLLER, Controller, GatewayStatusError, Options};
+use super::{CONTROLLER, Controller, GatewayStatusError, Options, follow};
+use crate::heartbeat::{HANGS_AFTER, Heartbeat};
 
 const GATEWAY: &str = "gateway.networking.k8s.io/v1";
 
@@ -238,4 +241,50 @@ async fn a_class_of_another_controller_is_refused() {
     let (class, controller) = ("clearway".to_owned(), "example.com/other".to_owned());
     assert_eq!(refused, Err(GatewayStatusError::OtherController { class, controller }));
     assert_eq!(harness.written(), 0);
+}
+
+/// How often a step has asked for the time.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+/// Set when it is answered.
+static ANSWERED: OnceLock<()> = OnceLock::new();
+
+/// A clock that a step gets no answer from.
+fn stopped_clock() -> Timestamp {
+    ASKED.fetch_add(1, Ordering::Relaxed);
+    ANSWERED.wait();
+    Timestamp::EPOCH
+}
+
+#[tokio::test]
+async fn a_step_that_does_not_end_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = StateDirectory::open(directory.path()).unwrap();
+    let stored = store.create(&class("clearway", CONTROLLER)).await.unwrap();
+    let counters = Arc::new(Counters::default());
+    let controller = Controller::new(store, options(), stopped_clock, counters.clone());
+    let (reports, seen) = tokio::sync::mpsc::channel(KINDS.len());
+    let heartbeat = Heartbeat::default();
+    let hanging = || heartbeat.hanging(Instant::now() + 2 * HANGS_AFTER).map(|(what, _)| what);
+    let work = {
+        let heartbeat = heartbeat.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        std::thread::spawn(move || runtime.block_on(follow(seen, controller, heartbeat)))
+    };
+    for kind in &KINDS {
+        let content = if kind.kind == "GatewayClass" {
+            ReportContent::Event(KindEvent::Listed(vec![stored.clone()]))
+        } else {
+            ReportContent::NotServed
+        };
+        reports.send(KindReport { kind, content }).await.unwrap();
+    }
+    wait_until(IN_TIME, "the step computes", async || ASKED.load(Ordering::Relaxed) > 0).await.unwrap();
+    let seen = hanging();
+    // Before anything can fail: a thread that waits would be waited for.
+    ANSWERED.set(()).unwrap();
+    assert_eq!(seen, Some("a step of the status of Gateway API objects"));
+    let written = || counters.written.load(Ordering::Relaxed);
+    wait_until(IN_TIME, "it waits for what comes next", async || written() == 1 && hanging().is_none()).await.unwrap();
+    drop(reports);
+    assert_eq!(work.join().unwrap(), Err(GatewayStatusError::WatchesEnded));
 }

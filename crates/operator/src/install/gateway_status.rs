@@ -119,7 +119,8 @@ pub(super) fn objects(settings: &Settings) -> Vec<Value> {
             "spec": {
                 "podSelector": {"matchLabels": selector()},
                 "policyTypes": ["Ingress", "Egress"],
-                "ingress": [{"ports": [{"protocol": "TCP", "port": "probes"}]}],
+                // Nobody asks it for anything but the kubelet, which needs no rule.
+                "ingress": [],
                 "egress": [{}],
             },
         }),

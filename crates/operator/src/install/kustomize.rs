@@ -114,15 +114,15 @@ fn monitoring(files: &mut BTreeMap<String, String>) -> Result<(), KustomizeError
     let loopback = Settings::new(Channel::Standard);
     let authenticated = Settings { metrics: MetricsExposure::Authenticated, ..loopback.clone() };
     let all = manifests(&authenticated)?;
-    let port = |object: &str| -> Option<&Value> {
+    let last = |object: &str, list: &str| -> Option<&Value> {
         let found = all.workload.iter().find(|one| one["kind"] == object)?;
-        let ports =
-            if object == "Deployment" { format!("{CONTAINER}/ports") } else { "/spec/ingress/0/ports".to_owned() };
-        found.pointer(&ports)?.as_array()?.last()
+        found.pointer(list)?.as_array()?.last()
     };
+    let ports = format!("{CONTAINER}/ports");
     let mut deployment = changed_arguments(&loopback, &authenticated);
-    deployment.push(json!({"op": "add", "path": format!("{CONTAINER}/ports/-"), "value": port("Deployment")}));
-    let policy = vec![json!({"op": "add", "path": "/spec/ingress/0/ports/-", "value": port("NetworkPolicy")})];
+    deployment.push(json!({"op": "add", "path": format!("{ports}/-"), "value": last("Deployment", &ports)}));
+    let rule = last("NetworkPolicy", "/spec/ingress");
+    let policy = vec![json!({"op": "add", "path": "/spec/ingress/-", "value": rule})];
     let head = [
         "# Serves the metrics to who has a token and the right to get the URL /metrics, and has a Prometheus operator scrape\n",
         "# them and watch the alerts. This adds:\n#\n",

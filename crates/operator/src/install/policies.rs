@@ -171,7 +171,8 @@ pub(super) fn objects(settings: &Settings) -> Vec<Value> {
             "spec": {
                 "podSelector": {"matchLabels": selector()},
                 "policyTypes": ["Ingress", "Egress"],
-                "ingress": [{"ports": [{"protocol": "TCP", "port": "probes"}, {"protocol": "TCP", "port": "webhook"}]}],
+                // The API server may be anywhere, so a rule cannot name it. The kubelet needs none.
+                "ingress": [{"ports": [{"protocol": "TCP", "port": "webhook"}]}],
                 "egress": [{}],
             },
         }),

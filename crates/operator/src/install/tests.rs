@@ -36,11 +36,25 @@ fn the_pods_are_restricted() {
         assert_eq!(container["livenessProbe"]["httpGet"]["path"], "/livez");
         assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
         assert_eq!(container["resources"]["limits"], json!({"memory": "512Mi"}));
-        let policy = all.workload.iter().find(|one| one["kind"] == "NetworkPolicy").unwrap();
-        let ports: Vec<&Value> = container["ports"].as_array().unwrap().iter().map(|port| &port["name"]).collect();
-        let open = policy["spec"]["ingress"][0]["ports"].as_array().unwrap();
-        assert_eq!(open.iter().map(|port| &port["port"]).collect::<Vec<_>>(), ports);
     }
+}
+
+/// The kubelet is on the node, which no policy keeps out; anybody else who reaches the port of the probes could fill it.
+#[test]
+fn the_port_of_the_probes_is_open_to_nobody() {
+    let open = |objects: &[Value]| -> Vec<String> {
+        let policy = objects.iter().find(|one| one["kind"] == "NetworkPolicy").unwrap();
+        assert_eq!(policy["spec"]["policyTypes"], json!(["Ingress", "Egress"]));
+        let rules = policy["spec"]["ingress"].as_array().unwrap();
+        let ports = rules.iter().flat_map(|rule| rule["ports"].as_array().unwrap());
+        ports.map(|port| port["port"].as_str().unwrap().to_owned()).collect()
+    };
+    let nothing: [&str; 0] = [];
+    assert_eq!(open(&manifests(&Settings::new(Channel::Standard)).unwrap().workload), nothing);
+    let all = manifests(&everything(Channel::Standard)).unwrap();
+    assert_eq!(open(&all.workload), ["metrics"]);
+    assert_eq!(open(&all.gateway_status), nothing);
+    assert_eq!(open(&all.policies), ["webhook"]);
 }
 
 #[test]

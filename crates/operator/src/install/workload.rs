@@ -106,12 +106,16 @@ fn budget(settings: &Settings) -> Value {
     })
 }
 
-/// Nobody reaches the pods but on these ports. Where they connect to is not limited: the API server, the update service,
-/// the Prometheus and the registries are addresses that administrators choose, and that policies cannot name. Allowing it
-/// explicitly keeps the operator working in a namespace whose policies deny everything else.
+/// Nobody reaches the pods but whoever scrapes the metrics. Probes need no rule: traffic from the node that a pod runs on is
+/// always allowed (<https://kubernetes.io/docs/concepts/services-networking/network-policies/>), and a rule cannot name a
+/// kubelet, so that it would let every pod of the cluster reach the port. Where the pods connect to is not limited: the API
+/// server, the update service, the Prometheus and the registries are addresses that administrators choose, and that policies
+/// cannot name. Allowing it explicitly keeps the operator working in a namespace whose policies deny everything else.
 fn network_policy(settings: &Settings) -> Value {
-    let ports: Vec<Value> =
-        ports(settings).iter().map(|port| json!({"protocol": "TCP", "port": port["name"]})).collect();
+    let ingress = match settings.metrics {
+        MetricsExposure::Loopback => json!([]),
+        MetricsExposure::Authenticated => json!([{"ports": [{"protocol": "TCP", "port": "metrics"}]}]),
+    };
     json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -119,7 +123,7 @@ fn network_policy(settings: &Settings) -> Value {
         "spec": {
             "podSelector": {"matchLabels": selector()},
             "policyTypes": ["Ingress", "Egress"],
-            "ingress": [{"ports": ports}],
+            "ingress": ingress,
             "egress": [{}],
         },
     })

@@ -6,6 +6,7 @@
 //! everything that exists was loaded, requests are answered with 503, so that the API server goes by its failure policy
 //! instead of by a part of the policies (P7).
 
+mod body;
 mod decision;
 mod handler;
 mod ignore_label;
@@ -28,6 +29,7 @@ use super::evaluation::Evaluators;
 use super::events::EventRecorder;
 use super::excluded_namespaces::Exemptions;
 use super::metrics::Metrics;
+use crate::heartbeat::Heartbeat;
 
 /// The path of requests that are reviewed.
 pub const ADMIT: &str = "/v1/admit";
@@ -41,7 +43,11 @@ pub const IGNORE_LABEL: &str = "admission.gatekeeper.sh/ignore";
 pub const MAX_BODY_BYTES: u64 = 40 << 20;
 /// The most bytes of all requests that are being answered; further ones wait.
 pub const MAX_BODIES_BYTES: u64 = 64 << 20;
-/// The most connections; further ones wait.
+/// The most bytes of a usual request: an object of the size that the API server stores, and the one before it.
+pub const USUAL_BODY_BYTES: u64 = 3 << 20;
+/// The part of [`MAX_BODIES_BYTES`] that only usual requests use, which say before how long they are.
+pub const USUAL_BODIES_BYTES: u64 = 24 << 20;
+/// The most connections; for further ones those are closed that wait for their clients.
 pub const MAX_CONNECTIONS: usize = 1_024;
 
 /// What the webhook is told.
@@ -78,6 +84,8 @@ pub struct AdmissionParts {
     pub metrics: Arc<Metrics>,
     /// Writes violations as Events; nothing if that is not wanted.
     pub events: Option<EventRecorder>,
+    /// What is being computed.
+    pub heartbeat: Heartbeat,
 }
 
 /// Why the webhook cannot answer.
@@ -122,6 +130,6 @@ impl AdmissionServer {
     /// Answers requests until `stop` is ready; then for as long as requests may still come, and until those in flight are
     /// answered.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        server::run(self.listener, self.tls, self.handler, stop, self.shutdown_delay).await;
+        server::run(self.listener, self.tls, self.handler, MAX_CONNECTIONS, stop, self.shutdown_delay).await;
     }
 }

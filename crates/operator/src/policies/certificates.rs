@@ -72,7 +72,7 @@ impl ServerCertificates {
     }
 
     /// Shows another certificate from now on.
-    fn set(&self, certificate: &str, key: &str) -> Result<(), CertificateError> {
+    pub(super) fn set(&self, certificate: &str, key: &str) -> Result<(), CertificateError> {
         let unusable = |error: &dyn fmt::Display| CertificateError::Unusable(error.to_string());
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(certificate.as_bytes())
             .collect::<Result<_, _>>()

@@ -1,10 +1,24 @@
 //! What is answered on which listener, and to whom.
 
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::time::Duration;
+
+use clearway_testbed::IN_TIME;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
 use super::*;
+use crate::listen::{ListenOptions, Listener};
+use crate::metrics::Metrics;
 
 struct Ready;
 
 impl HealthProbe for Ready {
+    fn not_live(&self) -> Option<String> {
+        None
+    }
+
     fn not_ready(&self) -> Option<String> {
         None
     }
@@ -102,4 +116,32 @@ async fn what_should_be_started_again_says_so_and_why() {
     assert_eq!(body, "no object was looked at for 10m\n");
     // The one says nothing about the other.
     assert_eq!(status.answer(&Method::GET, "/readyz", &HeaderMap::new()).await.status(), StatusCode::OK);
+}
+
+async fn connect(from: [u8; 4], to: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((Ipv4Addr::from(from), 0).into()).unwrap();
+    timeout(IN_TIME, socket.connect(to)).await.unwrap().unwrap()
+}
+
+/// Anyone may reach the port of the probes, and a kubelet that is not answered ends the pod.
+#[tokio::test]
+async fn whoever_fills_the_listener_the_kubelet_is_answered() {
+    // Silent clients are not cut by a timeout, so that nothing depends on how fast this machine is.
+    let options = ListenOptions { read_timeout: 2 * IN_TIME, ..ListenOptions::for_probes() };
+    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let listener = Listener::start(socket, &Arc::new(Status::new(Arc::new(Ready))), &options, &Metrics::new()).unwrap();
+    let mut silent = Vec::new();
+    for round in 0..3 {
+        for _ in 0..options.connections {
+            silent.push(connect([127, 0, 0, 2], listener.address()).await);
+        }
+        let mut kubelet = connect([127, 0, 0, 1], listener.address()).await;
+        kubelet.write_all(b"GET /livez HTTP/1.1\r\nHost: pod\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        timeout(IN_TIME, kubelet.read_to_string(&mut answer)).await.expect("an answer").unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("connection: close"), "{round}: {answer}");
+    }
+    drop(silent);
+    listener.drain(Duration::ZERO);
 }

@@ -8,6 +8,7 @@ use anyhow::Result;
 use clearway_gateway::model::Name;
 use clearway_operator::gateway_status::metrics::Counters;
 use clearway_operator::gateway_status::{self, NAME, Options};
+use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::Candidate;
 use clearway_server::HealthProbe;
 use clearway_sources::clock;
@@ -15,18 +16,21 @@ use clearway_sources::kubernetes::Cluster;
 use clearway_sources::store::ClusterStore;
 
 use super::listeners::{ClusterGuard, Listeners};
-use super::{SILENCE, identity, lease_terms};
+use super::{SILENCE, hangs, identity, lease_terms};
 use crate::arguments::Operator;
 use crate::commands::gateway::settings::address;
 use crate::exit::Exit;
 use crate::signals::stop_signal;
 
 /// What is shown of it.
-struct Health(Arc<Counters>);
+struct Health {
+    counters: Arc<Counters>,
+    heartbeat: Heartbeat,
+}
 
 impl HealthProbe for Health {
     fn not_live(&self) -> Option<String> {
-        None
+        hangs(&self.heartbeat)
     }
 
     fn not_ready(&self) -> Option<String> {
@@ -35,7 +39,7 @@ impl HealthProbe for Health {
     }
 
     fn metrics_text(&self) -> String {
-        self.0.text()
+        self.counters.text()
     }
 
     fn assessments(&self) -> Option<String> {
@@ -53,7 +57,9 @@ pub(super) async fn run(options: &Operator, class: &str) -> Result<Exit> {
     let guard = options.metrics_authentication.then(|| ClusterGuard::new(own.cluster().clone()));
     let counters = Arc::new(Counters::default());
     let mut stop = std::pin::pin!(stop_signal()?);
-    let listeners = Listeners::start(options, &Arc::new(Health(counters.clone())), guard)?;
+    let heartbeat = Heartbeat::default();
+    let health = Health { counters: counters.clone(), heartbeat: heartbeat.clone() };
+    let listeners = Listeners::start(options, &Arc::new(health), guard)?;
     let terms = lease_terms(options)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), terms, clock::now);
     let refused = loop {
@@ -64,8 +70,8 @@ pub(super) async fn run(options: &Operator, class: &str) -> Result<Exit> {
         tracing::info!("leading");
         counters.leads.store(true, Ordering::Relaxed);
         let cluster = Cluster::connect(&connection).await?;
-        let work =
-            gateway_status::run(cluster.clone(), store(cluster), wanted(options, class), clock::now, counters.clone());
+        let (objects, wanted) = (store(cluster.clone()), wanted(options, class));
+        let work = gateway_status::run(cluster, objects, wanted, clock::now, counters.clone(), heartbeat.clone());
         let ended = tokio::select! {
             Err(error) = work => Some(Some(error)),
             () = candidate.keep_renewing() => None,
@@ -93,5 +99,23 @@ fn wanted(options: &Operator, class: &str) -> Options {
         addresses: options.gateway.address.iter().map(|value| address(value)).collect(),
         unusable_addresses: names(&options.gateway.unusable_address),
         features: names(&options.gateway.supported_features),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_step_that_does_not_end_is_not_live() {
+        let heartbeat = Heartbeat::default();
+        let health = Health { counters: Arc::default(), heartbeat: heartbeat.clone() };
+        assert_eq!(health.not_live(), None);
+        let step = heartbeat.begin("a step", Instant::now().checked_sub(Duration::from_mins(4)).unwrap());
+        assert_eq!(health.not_live().as_deref(), Some("a step has been running for 4m"));
+        drop(step);
+        assert_eq!(health.not_live(), None);
     }
 }

@@ -1,7 +1,6 @@
 //! The addresses of the operator's probes and metrics.
 
 use std::net::{SocketAddr, TcpListener};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,6 +79,6 @@ impl Listeners {
 
 fn answer<P: HealthProbe>(address: SocketAddr, status: Status<P>) -> Result<Listener> {
     let socket = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-    let bounds = ListenOptions { threads: NonZeroUsize::MIN, connections: 64, ..ListenOptions::default() };
-    Listener::start(socket, &Arc::new(status), &bounds, &Metrics::default()).context("cannot answer probes")
+    Listener::start(socket, &Arc::new(status), &ListenOptions::for_probes(), &Metrics::default())
+        .context("cannot answer probes")
 }

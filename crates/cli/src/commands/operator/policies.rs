@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clearway_operator::gatekeeper_installation;
+use clearway_operator::heartbeat::Heartbeat;
 use clearway_operator::lease::Candidate;
 use clearway_operator::policies::admission::AdmissionSettings;
 use clearway_operator::policies::evaluation::{EvaluatorSettings, default_processes};
@@ -20,7 +21,7 @@ use clearway_sources::store::ClusterStore;
 use tokio::sync::watch;
 
 use super::listeners::{ClusterGuard, Listeners};
-use super::{SILENCE, identity, lease_terms};
+use super::{SILENCE, hangs, identity, lease_terms};
 use crate::arguments::Operator;
 use crate::exit::Exit;
 use crate::program_name::own_program;
@@ -41,9 +42,14 @@ struct Health {
     not_ready: watch::Receiver<Option<String>>,
     stops: watch::Receiver<bool>,
     metrics: Arc<Metrics>,
+    heartbeat: Heartbeat,
 }
 
 impl HealthProbe for Health {
+    fn not_live(&self) -> Option<String> {
+        hangs(&self.heartbeat)
+    }
+
     fn not_ready(&self) -> Option<String> {
         if *self.stops.borrow() { Some("stopping".to_owned()) } else { self.not_ready.borrow().clone() }
     }
@@ -62,12 +68,14 @@ pub(super) async fn run(options: &Operator) -> Result<Exit> {
     let metrics = Arc::new(Metrics::default());
     let (not_ready, shown) = watch::channel(Some("looking for Gatekeeper".to_owned()));
     let (stop, stops) = watch::channel(false);
-    let health = Health { not_ready: shown, stops: stops.clone(), metrics: Arc::clone(&metrics) };
+    let heartbeat = Heartbeat::default();
+    let health =
+        Health { not_ready: shown, stops: stops.clone(), metrics: Arc::clone(&metrics), heartbeat: heartbeat.clone() };
     let signaled = stop_signal()?;
     let listeners = Listeners::start(options, &Arc::new(health), guard)?;
     let mut candidate = Candidate::new(own, &options.namespace, NAME, identity(), lease_terms(options)?, clock::now);
     let (leading, leads) = watch::channel(false);
-    let shared = Shared { leads, stops, not_ready, metrics: Arc::clone(&metrics) };
+    let shared = Shared { leads, stops, not_ready, metrics: Arc::clone(&metrics), heartbeat };
     let wanted = wanted(options)?;
     let workers = runtime::with_named_workers("policies", THREADS, BLOCKING_THREADS)?;
     let mut work = workers.spawn(async move {
@@ -174,4 +182,23 @@ fn webhook(options: &Operator, listen: SocketAddr) -> Webhook {
 fn pod_name() -> String {
     let name = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
     name("POD_NAME").or_else(|| name("HOSTNAME")).unwrap_or_else(|| "localhost".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_step_that_does_not_end_is_not_live() {
+        let ((_sender, not_ready), (_stop, stops)) = (watch::channel(None), watch::channel(false));
+        let heartbeat = Heartbeat::default();
+        let health = Health { not_ready, stops, metrics: Arc::default(), heartbeat: heartbeat.clone() };
+        assert_eq!(health.not_live(), None);
+        let step = heartbeat.begin("a step of an audit", Instant::now().checked_sub(Duration::from_mins(4)).unwrap());
+        assert_eq!(health.not_live().as_deref(), Some("a step of an audit has been running for 4m"));
+        drop(step);
+        assert_eq!(health.not_live(), None);
+    }
 }

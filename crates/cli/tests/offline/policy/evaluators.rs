@@ -62,8 +62,12 @@ fn request(name: &str) -> Arc<Value> {
     }))
 }
 
+fn in_time() -> Instant {
+    Instant::now() + IN_TIME
+}
+
 async fn review(evaluators: &Evaluators, name: &str) -> Result<Vec<ReviewResult>, EvaluatorError> {
-    evaluators.review_request(request(name), None, Instant::now() + IN_TIME).await
+    evaluators.review_request(request(name), None, in_time()).await
 }
 
 /// Constraint and message of each violation, by constraint.
@@ -145,12 +149,12 @@ async fn policies_in_rego_and_cel_are_evaluated_and_changed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn checking_a_change_loads_nothing() {
     let evaluators = start().await;
-    assert_eq!(evaluators.check(template("Named", NAMED)).await.error, None);
-    let missing = evaluators.check(constraint("Named", "x")).await.error.unwrap();
+    assert_eq!(evaluators.check(template("Named", NAMED), in_time()).await.unwrap().error, None);
+    let missing = evaluators.check(constraint("Named", "x"), in_time()).await.unwrap().error.unwrap();
     assert!(missing.message.contains("missing ConstraintTemplate"), "{missing:?}");
     let Change::PutConstraint(object) = constraint("Named", "x") else { panic!() };
     let Change::PutTemplate(known) = template("Named", NAMED) else { panic!() };
-    let loaded = evaluators.check_constraint(object, async { Some(Value::clone(&known)) }).await;
+    let loaded = evaluators.check_constraint(object, async { Some(Value::clone(&known)) }, in_time()).await.unwrap();
     assert_eq!(loaded.error, None);
     assert_eq!(messages(&evaluators, "web").await, []);
 }

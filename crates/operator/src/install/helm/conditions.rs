@@ -40,14 +40,13 @@ pub(super) fn add_conditions(without: &Value, with: &mut Value, condition: &str)
     }
 }
 
-/// Whether two elements are the same one with other settings: an object by its kind and name, a part of a pod by its name, a
-/// rule of a `NetworkPolicy` by having ports, and anything else by its value.
+/// Whether two elements are the same one with other settings: an object by its kind and name, a part of a pod by its name, and
+/// anything else by its value.
 fn is_same(one: &Value, other: &Value) -> bool {
     let both = |key: fn(&Value) -> Option<Vec<&Value>>| key(one).is_some() && key(one) == key(other);
     one == other
         || both(|value| Some(vec![value.get("kind")?, value.get("metadata")?.get("name")?]))
         || both(|value| Some(vec![value.get("name")?]))
-        || (one.get("ports").is_some() && other.get("ports").is_some() && one.get("name").is_none())
 }
 
 /// The string that becomes the begin of a condition.

@@ -30,15 +30,9 @@ impl Handler {
             cluster: &self.parts.cluster,
             reject_unknown_actions: self.settings.reject_unknown_actions,
         };
-        let warnings = match tokio::time::timeout_at(deadline, own.check(request)).await {
-            Ok(Ok(warnings)) => warnings,
-            Ok(Err(refused)) => return refused,
-            Err(_) => {
-                return AdmissionResponse::errored(
-                    500,
-                    "the object was not checked before the deadline of the request",
-                );
-            }
+        let warnings = match own.check(request, deadline).await {
+            Ok(warnings) => warnings,
+            Err(refused) => return refused,
         };
         let (status, mut response) = if self.is_excluded(request) {
             let message = "Namespace is set to be ignored by Gatekeeper config";

@@ -5,27 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::{Body as _, Incoming};
+use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use tokio::sync::{Semaphore, SemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::body::{Bodies, BodyFailure, Patience, ReadBody};
 use super::namespaces::Namespaces;
 use super::review::{AdmissionRequest, AdmissionResponse, BodyError};
-use super::{ADMIT, ADMIT_LABEL, AdmissionParts, AdmissionSettings, MAX_BODIES_BYTES, MAX_BODY_BYTES, ignore_label};
-
-/// The unit in which the memory of requests is counted.
-const KIB: u64 = 1 << 10;
+use super::server::{Connection, RequestHandler};
+use super::{ADMIT, ADMIT_LABEL, AdmissionParts, AdmissionSettings, MAX_BODY_BYTES, ignore_label};
 
 /// What requests are answered with.
 pub(super) struct Handler {
     pub(super) settings: AdmissionSettings,
     pub(super) parts: AdmissionParts,
     pub(super) namespaces: Namespaces,
-    /// The memory for bodies, in KiB.
-    bodies: Semaphore,
+    bodies: Bodies,
     /// Whether connections are to be closed after an answer, so that clients turn to other replicas.
     draining: watch::Sender<bool>,
 }
@@ -36,25 +34,16 @@ pub(super) type Answer = Response<Full<Bytes>>;
 impl Handler {
     pub(super) fn new(settings: AdmissionSettings, parts: AdmissionParts) -> Self {
         let namespaces = Namespaces::watch(parts.cluster.clone());
-        let room = usize::try_from(MAX_BODIES_BYTES / KIB).unwrap_or(Semaphore::MAX_PERMITS);
-        Handler { settings, parts, namespaces, bodies: Semaphore::new(room), draining: watch::Sender::new(false) }
-    }
-
-    /// Closes connections after their next answer from now on.
-    pub(super) fn drain(&self) {
-        self.draining.send_replace(true);
-    }
-
-    /// Answers a request.
-    pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Answer, Infallible> {
-        let mut answer = self.route(request).await;
-        if *self.draining.borrow() {
-            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        Handler {
+            settings,
+            parts,
+            namespaces,
+            bodies: Bodies::new(Patience::default()),
+            draining: watch::Sender::new(false),
         }
-        Ok(answer)
     }
 
-    async fn route(&self, request: Request<Incoming>) -> Answer {
+    async fn route(&self, request: Request<Incoming>, connection: &Connection) -> Answer {
         let path = request.uri().path().to_owned();
         if path != ADMIT && path != ADMIT_LABEL {
             return plain(StatusCode::NOT_FOUND, format!("not found; use {ADMIT} or {ADMIT_LABEL}\n"));
@@ -71,10 +60,11 @@ impl Handler {
             return plain(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n"));
         }
         let deadline = Instant::now() + time_for(request.uri().query(), self.settings.timeout);
-        let (body, _room) = match self.read(request.into_body(), deadline).await {
+        let ReadBody { bytes: body, room: _room } = match self.bodies.read(request.into_body(), deadline).await {
             Ok(read) => read,
-            Err(answer) => return answer,
+            Err(failure) => return not_read(failure),
         };
+        connection.works();
         let request = match AdmissionRequest::read(&body) {
             Ok(request) => request,
             Err(BodyError::NotAReview(message)) => return plain(StatusCode::BAD_REQUEST, format!("{message}\n")),
@@ -91,25 +81,38 @@ impl Handler {
         };
         json(response.body(&request.api_version, request.text("/uid")))
     }
+}
 
-    /// Reads a body, once there is memory for it.
-    async fn read(&self, body: Incoming, deadline: Instant) -> Result<(Bytes, SemaphorePermit<'_>), Answer> {
-        let too_large = || plain(StatusCode::PAYLOAD_TOO_LARGE, format!("at most {MAX_BODY_BYTES} bytes are read\n"));
-        let too_late = || plain(StatusCode::GATEWAY_TIMEOUT, "the request was not read before its deadline\n");
-        let bytes = body.size_hint().upper().unwrap_or(MAX_BODY_BYTES);
-        if bytes > MAX_BODY_BYTES {
-            return Err(too_large());
+impl RequestHandler for Handler {
+    fn drain(&self) {
+        self.draining.send_replace(true);
+    }
+
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        connection: Arc<Connection>,
+    ) -> Result<Answer, Infallible> {
+        let answer = Box::pin(self.route(request, &connection));
+        let mut answer = self.parts.heartbeat.steps_of("a step of an admission request", answer).await;
+        if *self.draining.borrow() {
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        let room = u32::try_from(bytes / KIB).unwrap_or(u32::MAX).saturating_add(1);
-        let room = tokio::time::timeout_at(deadline, self.bodies.acquire_many(room)).await;
-        let Ok(Ok(room)) = room else { return Err(too_late()) };
-        let limit = usize::try_from(MAX_BODY_BYTES).unwrap_or(usize::MAX);
-        match tokio::time::timeout_at(deadline, Limited::new(body, limit).collect()).await {
-            Ok(Ok(collected)) => Ok((collected.to_bytes(), room)),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-            Ok(Err(error)) => Err(plain(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}\n"))),
-            Err(_) => Err(too_late()),
+        Ok(answer)
+    }
+}
+
+fn not_read(failure: BodyFailure) -> Answer {
+    match failure {
+        BodyFailure::TooLarge => {
+            plain(StatusCode::PAYLOAD_TOO_LARGE, format!("at most {MAX_BODY_BYTES} bytes are read\n"))
         }
+        BodyFailure::Stalled => plain(StatusCode::REQUEST_TIMEOUT, "the rest of the request did not arrive\n"),
+        BodyFailure::TooLate => plain(StatusCode::GATEWAY_TIMEOUT, "the request was not read before its deadline\n"),
+        BodyFailure::NoRoom => {
+            plain(StatusCode::SERVICE_UNAVAILABLE, "there was no memory for the request; other requests have it\n")
+        }
+        BodyFailure::Broken(error) => plain(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}\n")),
     }
 }
 

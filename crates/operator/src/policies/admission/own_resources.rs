@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use clearway_sources::kubernetes::Cluster;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::super::evaluation::{Change, Evaluators, LoadResult};
+use super::super::evaluation::{Change, EvaluatorError, Evaluators, LoadResult};
 use super::super::kinds::{self, CONFIG, CONFIG_NAME, CONSTRAINTS, EXPANSIONS, NOT_HANDLED, TEMPLATES};
 use super::review::{AdmissionRequest, AdmissionResponse};
 
@@ -31,8 +32,8 @@ fn is_own(group: &str) -> bool {
 }
 
 impl OwnResources<'_> {
-    /// Checks a request, if it is about one of the kinds.
-    pub(super) async fn check(&self, request: &AdmissionRequest) -> Checked {
+    /// Checks a request before a deadline, if it is about one of the kinds.
+    pub(super) async fn check(&self, request: &AdmissionRequest, deadline: Instant) -> Checked {
         let (group, kind) = (request.text("/kind/group"), request.text("/kind/kind"));
         // What cannot be loaded can still be deleted.
         if !is_own(group) || request.is_delete() {
@@ -48,7 +49,11 @@ impl OwnResources<'_> {
         let object = Arc::new(object.clone());
         match (group, kind) {
             (TEMPLATES, "ConstraintTemplate") => {
-                let loaded = self.evaluators.check(Change::PutTemplate(object)).await;
+                let loaded = self
+                    .evaluators
+                    .check(Change::PutTemplate(object), deadline)
+                    .await
+                    .map_err(|error| not_checked(&error))?;
                 let refused = loaded.refused_constraints.iter();
                 let warnings = refused.map(|(name, error)| {
                     format!("the constraint {name} is not enforced with this template: {}", error.message)
@@ -56,9 +61,13 @@ impl OwnResources<'_> {
                 let warnings = warnings.collect();
                 unless_refused(&loaded, warnings)
             }
-            (CONSTRAINTS, _) => self.check_constraint(kind, object).await,
+            (CONSTRAINTS, _) => self.check_constraint(kind, object, deadline).await,
             (EXPANSIONS, "ExpansionTemplate") => {
-                let loaded = self.evaluators.check(Change::PutExpansion(object)).await;
+                let loaded = self
+                    .evaluators
+                    .check(Change::PutExpansion(object), deadline)
+                    .await
+                    .map_err(|error| not_checked(&error))?;
                 unless_refused(&loaded, Vec::new())
             }
             (CONFIG, "Config") if name != CONFIG_NAME => {
@@ -68,13 +77,17 @@ impl OwnResources<'_> {
         }
     }
 
-    async fn check_constraint(&self, kind: &str, constraint: Arc<Value>) -> Checked {
+    async fn check_constraint(&self, kind: &str, constraint: Arc<Value>, deadline: Instant) -> Checked {
         // The API server has a template before the watch reports it: a constraint may follow at once.
         let template = async {
             let templates = kinds::templates_like(&json!({}));
             self.cluster.get(&templates, "", &kind.to_lowercase()).await.ok()
         };
-        let loaded = self.evaluators.check_constraint(constraint, template).await;
+        let loaded = self
+            .evaluators
+            .check_constraint(constraint, template, deadline)
+            .await
+            .map_err(|error| not_checked(&error))?;
         match loaded.warning.clone() {
             Some(warning) if self.reject_unknown_actions => Err(AdmissionResponse::errored(500, warning)),
             warning => {
@@ -83,6 +96,10 @@ impl OwnResources<'_> {
             }
         }
     }
+}
+
+fn not_checked(error: &EvaluatorError) -> AdmissionResponse {
+    AdmissionResponse::errored(500, error.to_string())
 }
 
 fn unless_refused(loaded: &LoadResult, warnings: Vec<String>) -> Checked {

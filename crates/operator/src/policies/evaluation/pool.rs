@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clearway_policy::ReviewResult;
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::time::Instant;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, timeout_at};
 
 use super::loaded_state::{Key, LoadedState, describe, replay};
 use super::process::{EvaluatorProcess, ProcessEnd};
@@ -35,6 +35,10 @@ struct Shared {
     idle: Mutex<Vec<EvaluatorProcess>>,
     /// A permit for each idle child.
     free: Arc<Semaphore>,
+    /// Told whenever a child becomes idle.
+    became_idle: Notify,
+    /// A permit for the check that is being made: there is one at a time, so that the other children are left for reviews.
+    checks: Arc<Semaphore>,
     /// Held while a change is made.
     changes: tokio::sync::Mutex<()>,
     set_aside: watch::Sender<BTreeMap<String, String>>,
@@ -67,6 +71,8 @@ impl Evaluators {
             state: Mutex::default(),
             idle: Mutex::default(),
             free: Arc::new(Semaphore::new(0)),
+            became_idle: Notify::new(),
+            checks: Arc::new(Semaphore::new(1)),
             changes: tokio::sync::Mutex::new(()),
             set_aside: watch::Sender::new(BTreeMap::new()),
             started: AtomicU64::new(0),
@@ -93,8 +99,8 @@ impl Evaluators {
 
     /// What would become of a change; nothing is loaded. A constraint with an unknown action has a warning, whatever the
     /// settings say.
-    pub async fn check(&self, change: Change) -> LoadResult {
-        self.check_message(describe(&change).1).await.into()
+    pub async fn check(&self, change: Change, deadline: Instant) -> Result<LoadResult, EvaluatorError> {
+        Ok(self.check_message(|| describe(&change).1, deadline).await?.into())
     }
 
     /// What would become of a constraint whose template may not be loaded yet. `template` is waited for then.
@@ -102,38 +108,52 @@ impl Evaluators {
         &self,
         constraint: Arc<Value>,
         template: impl Future<Output = Option<Value>>,
-    ) -> LoadResult {
-        let loaded = self.check_message(describe(&Change::PutConstraint(constraint.clone())).1).await;
+        deadline: Instant,
+    ) -> Result<LoadResult, EvaluatorError> {
+        let put = Change::PutConstraint(constraint.clone());
+        let loaded = self.check_message(|| describe(&put).1, deadline).await?;
         if !loaded.missing_template {
-            return loaded.into();
+            return Ok(loaded.into());
         }
-        match template.await {
+        let template = timeout_at(deadline, template).await;
+        match template.map_err(|_| EvaluatorError::Deadline("the template of the constraint was not read in time"))? {
             Some(template) => {
                 let message =
-                    ChangeMessage::PutConstraint { constraint: Value::clone(&constraint), template: Some(template) };
-                self.check_message(message).await.into()
+                    || ChangeMessage::PutConstraint { constraint: Value::clone(&constraint), template: Some(template) };
+                Ok(self.check_message(message, deadline).await?.into())
             }
-            None => loaded.into(),
+            None => Ok(loaded.into()),
         }
     }
 
-    async fn check_message(&self, change: ChangeMessage) -> LoadedMessage {
-        let evaluators = self.clone();
-        let check = async move {
-            let request: Request<_, ReviewItem> = Request::Change { change, check: true };
-            let message = match encode(&request) {
-                Ok(message) => message,
-                Err(bytes) => return refusal(too_large(bytes)),
-            };
-            let mut lease = evaluators.lease().await;
+    /// Asks a child what would become of a change. Anyone can ask for more checks than are made: what waits for its turn takes
+    /// no memory for a message, and nothing outlives its deadline but the check that a child has begun.
+    async fn check_message(
+        &self,
+        change: impl FnOnce() -> ChangeMessage,
+        deadline: Instant,
+    ) -> Result<LoadedMessage, EvaluatorError> {
+        let turn = timeout_at(deadline, Arc::clone(&self.shared.checks).acquire_owned()).await;
+        let turn = turn.map_err(|_| EvaluatorError::Deadline("other templates and constraints were being checked"))?;
+        let lease = timeout_at(deadline, self.lease_after_reviews()).await;
+        let mut lease = lease.map_err(|_| EvaluatorError::Deadline("all evaluators were busy"))?;
+        let request: Request<_, ReviewItem> = Request::Change { change: change(), check: true };
+        let message = match encode(&request) {
+            Ok(message) => message,
+            Err(bytes) => return Ok(refusal(too_large(bytes))),
+        };
+        // A child that has begun is not given up: its answer is read, and it is free again then.
+        let check = tokio::spawn(async move {
+            let _turn = turn;
             match lease.ask(&message, 1).await {
                 Ok(Response::Changed(loaded)) => loaded,
                 Ok(_) => refusal(LoadError::other("the process that loads policies gave another answer")),
                 Err(end) => refusal(ended_while_loading(&end)),
             }
-        };
-        let checked = tokio::spawn(check).await;
-        checked.unwrap_or_else(|error| refusal(LoadError::other(error.to_string())))
+        });
+        let checked = timeout_at(deadline, check).await;
+        let checked = checked.map_err(|_| EvaluatorError::Deadline("loading it took too long"))?;
+        Ok(checked.unwrap_or_else(|error| refusal(LoadError::other(error.to_string()))))
     }
 
     /// Reviews a request: an `AdmissionRequest` as JSON, and its namespace if that is known.
@@ -145,11 +165,11 @@ impl Evaluators {
     ) -> Result<Vec<ReviewResult>, EvaluatorError> {
         let item = Item { subject: request, namespace, failed: BTreeMap::new() };
         let evaluators = self.clone();
-        let lease = tokio::time::timeout_at(deadline, self.lease());
+        let lease = timeout_at(deadline, self.lease());
         let lease = lease.await.map_err(|_| EvaluatorError::Deadline("all evaluators were busy"))?;
         // A child that has begun is not given up: its answer is read, and it is free again then.
         let review = tokio::spawn(async move { evaluators.review(lease, Point::Webhook, vec![item]).await });
-        let outcomes = tokio::time::timeout_at(deadline, review).await;
+        let outcomes = timeout_at(deadline, review).await;
         let outcomes = outcomes.map_err(|_| EvaluatorError::Deadline("the evaluation took too long"))?;
         let outcomes = outcomes.map_err(|error| EvaluatorError::Review(error.to_string()))??;
         outcomes.into_iter().next().unwrap_or_else(|| Ok(Vec::new())).map_err(EvaluatorError::Review)
@@ -189,6 +209,21 @@ impl Evaluators {
     async fn lease(&self) -> Lease {
         // The semaphore is never closed.
         let permit = Arc::clone(&self.shared.free).acquire_owned().await.ok();
+        self.lease_with(permit)
+    }
+
+    /// Waits for a child that no review waits for.
+    async fn lease_after_reviews(&self) -> Lease {
+        loop {
+            // A permit that somebody waits for is given away when it becomes free, so it cannot be had here.
+            if let Ok(permit) = Arc::clone(&self.shared.free).try_acquire_owned() {
+                return self.lease_with(Some(permit));
+            }
+            self.shared.became_idle.notified().await;
+        }
+    }
+
+    fn lease_with(&self, permit: Option<OwnedSemaphorePermit>) -> Lease {
         let process = lock(&self.shared.idle).pop();
         Lease { evaluators: self.clone(), process, permit }
     }
@@ -457,6 +492,7 @@ impl Drop for Lease {
         if let Some(process) = self.process.take() {
             lock(&self.evaluators.shared.idle).push(process);
             drop(permit);
+            self.evaluators.shared.became_idle.notify_one();
             return;
         }
         // Without a child the permit is kept until there is one.
@@ -472,9 +508,13 @@ impl Drop for Lease {
                 wait = wait.saturating_mul(2).min(RETRY.1);
             }
             drop(permit);
+            evaluators.shared.became_idle.notify_one();
         };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(restart);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
