@@ -146,6 +146,7 @@ impl Prometheus {
             body_bytes: options.body_bytes,
             ca_file: options.ca_file.clone(),
             redirect_hosts: Vec::new(),
+            redirect_option: None,
         };
         let identity = options.identity.as_ref().map(identity).transpose()?;
         let client = http::client_as(&http, identity)?;
