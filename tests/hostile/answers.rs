@@ -1,15 +1,19 @@
 //! Attacks by an update service: on whoever asks it, the operator, a mirror of it, and the commands.
 
 use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clearway_core::Digest;
+use clearway_testbed::IN_TIME;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::attack::{self, Content};
+use crate::evidence::advice as advice_of;
 use crate::metrics;
 use crate::operator::{Operator, advice, is_recommended, mark_deaths, message, reason, remove_lease};
-use crate::program::{COMMAND, Service, get, run, shortened};
+use crate::program::{COMMAND, Ended, Service, get, run, shortened};
 use crate::stranger::{End, Said, Stranger};
 
 /// What a service answers, and what becomes of it.
@@ -20,7 +24,7 @@ struct Attack {
     title: String,
     #[serde(default = "attack::ok")]
     status: u16,
-    /// Lines of the head.
+    /// Lines of the head, in which `{elsewhere}` is another host.
     #[serde(default)]
     head: Vec<(String, String)>,
     answer: Content,
@@ -36,10 +40,10 @@ struct Attack {
 }
 
 impl Attack {
-    fn said(&self) -> Said {
+    fn said(&self, elsewhere: &Stranger) -> Said {
         let mut said = Said::json(self.answer.bytes().unwrap());
         (said.status, said.end) = (self.status, self.end);
-        said.head.extend(self.head.iter().cloned());
+        said.head.extend(attack::head(&self.head, &elsewhere.other_host()));
         said
     }
 }
@@ -63,14 +67,34 @@ fn both(status: &Value) -> bool {
 }
 
 /// What is secret in the address of a service.
-const USER: &str = "someuser";
-const PASSWORD: &str = "somepassword";
-const TOKEN: &str = "sometoken";
+pub(crate) const USER: &str = "someuser";
+pub(crate) const PASSWORD: &str = "somepassword";
+pub(crate) const TOKEN: &str = "sometoken";
+
+/// Fails if a line of a text has what is secret in an address.
+pub(crate) fn shows_no_credentials(what: &str, text: &str) {
+    let is_secret = |line: &&str| [USER, PASSWORD, TOKEN].iter().any(|secret| line.contains(secret));
+    assert_eq!(text.lines().find(is_secret), None, "{what}");
+}
+
+/// Waits until the answer of a service is so.
+fn until_served(address: &str, path: &str, what: &str, holds: impl Fn(&str) -> bool) {
+    let begin = Instant::now();
+    loop {
+        let answer = get(address, path);
+        if holds(&answer) {
+            return;
+        }
+        assert!(begin.elapsed() < IN_TIME, "{what}: {}", shortened(&answer));
+        thread::sleep(Duration::from_millis(50));
+    }
+}
 
 #[test]
 fn answers_for_the_operator() {
     let place = tempfile::tempdir().unwrap();
     let stranger = Stranger::start(|_| Said::json(good().to_string()));
+    let elsewhere = Stranger::start(|_| Said::json(good().to_string()));
     // What is secret in the address must not be anywhere, whatever fails.
     let upstream = format!("http://{USER}:{PASSWORD}@{}/api/upgrades_info?token={TOKEN}", stranger.host);
     let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
@@ -79,7 +103,7 @@ fn answers_for_the_operator() {
     operator.until("both updates are recommended", both);
     for (name, attack) in attack::all::<Attack>("answers") {
         let what = format!("{name} ({})", attack.title);
-        let said = attack.said();
+        let said = attack.said(&elsewhere);
         stranger.says(move |_| said.clone());
         if attack.unknown {
             operator.until(&what, |status| advice(status, "1.1.0").is_some_and(|(status, _)| status == "Unknown"));
@@ -88,22 +112,24 @@ fn answers_for_the_operator() {
             let words = attack.refused.as_deref().unwrap();
             let status = operator.until(&what, |status| reason(status, "RetrievedUpdates") == words);
             assert!(both(&status), "{what}: what was good stays");
+            let (said, says) = (message(&status, "RetrievedUpdates"), attack.says.as_deref().unwrap());
+            assert!(said.contains(says), "{what}: {said}");
+            // Of an answer that came, the address is that of the object itself.
+            assert!(words != "RemoteFailed" || said.contains(&stranger.host), "{what}: {said}");
+            // The operator has no option that allows another host.
+            assert!(!said.contains("--"), "{what}: {said}");
         }
         let (status, metrics) = (operator.status().to_string(), get(&address, "/metrics"));
         assert!(metrics.contains("cluster_version_available_updates"), "{metrics}");
-        for secret in [USER, PASSWORD, TOKEN] {
-            assert!(!status.contains(secret) && !metrics.contains(secret), "{what}: {status}\n{metrics}");
-        }
+        shows_no_credentials(&format!("{what}: status"), &status);
+        shows_no_credentials(&format!("{what}: metrics"), &metrics);
         stranger.says(|_| Said::json(good().to_string()));
         operator.until(&format!("after {what}, both updates are recommended"), |status| {
             both(status) && reason(status, "RetrievedUpdates") != attack.refused.as_deref().unwrap_or("-")
         });
     }
-    let log = operator.log();
-    for secret in [USER, PASSWORD, TOKEN] {
-        let line = log.lines().find(|line| line.contains(secret));
-        assert_eq!(line, None);
-    }
+    shows_no_credentials("log", &operator.log());
+    assert_eq!(elsewhere.asked(), [""; 0], "a redirect is followed to another host");
     operator.end();
 }
 
@@ -111,7 +137,9 @@ fn answers_for_the_operator() {
 fn answers_for_a_mirror_and_commands() {
     let place = tempfile::tempdir().unwrap();
     let stranger = Stranger::start(|_| Said::json(good().to_string()));
-    let upstream = format!("http://{}/api/upgrades_info", stranger.host);
+    let elsewhere = Stranger::start(|_| Said::json(good().to_string()));
+    // What is secret in the address must not be anywhere, whatever fails.
+    let upstream = format!("http://{USER}:{PASSWORD}@{}/api/upgrades_info?token={TOKEN}", stranger.host);
     fs::write(place.path().join("feed.prom"), "broken 0\n").unwrap();
     let listen = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--refresh", "1s", "--log", "info"];
     let mut mirror = Service::start(
@@ -119,26 +147,37 @@ fn answers_for_a_mirror_and_commands() {
         &[&["serve", "--upstream", &upstream, "--mirror", "c/amd64", "--log-format", "json"][..], &listen].concat(),
     );
     let line = mirror.line_with(&["serving on http://127.0.0.1:"]);
-    let port = line.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
-    let mirrored = format!("http://127.0.0.1:{port}/api/upgrades_info");
+    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    let mirrored = format!("http://{address}/api/upgrades_info");
+    let line = mirror.line_with(&["probes and metrics on"]);
+    let status_address = line.split("http://").nth(1).unwrap().split('/').next().unwrap();
+    let path = "/api/upgrades_info/graph?channel=c&arch=amd64";
     let show = |graph: &str| run(place.path(), &["graph", "show", "c", "--arch", "amd64", "--graph", graph]);
+    let assess = |graph: &str| {
+        let of_cluster = ["assess", "--version", "1.0.0", "--channel", "c", "--arch", "amd64", "--graph", graph];
+        let of_series = ["--series", "feed.prom", "--as-of", "2026-11-16T00:00:00Z", "-o", "json"];
+        run(place.path(), &[&of_cluster[..], &of_series].concat())
+    };
+    // A risk that cannot be read gets another name.
+    let is_hostile = |answer: &str| answer.contains("Hostile") || answer.contains("UnreadableRisk");
+    let is_unknown = |what: &str, assessed: &Ended| {
+        let status = |version: &str| advice_of(assessed, version).map(|(status, _)| status);
+        let text = shortened(&assessed.text);
+        assert_eq!(status("1.1.0").as_deref(), Some("Unknown"), "{what}: {text}");
+        assert_eq!(status("1.2.0").as_deref(), Some("True"), "{what}: {text}");
+    };
     // The mirror has the good answer before the first attack: a client that asks waits for it.
     let good_before = show(&mirrored);
     assert!(good_before.text.contains("1.1.0"), "{}", shortened(&good_before.text));
     for (name, attack) in attack::all::<Attack>("answers") {
         let what = format!("{name} ({})", attack.title);
-        let said = attack.said();
+        let said = attack.said(&elsewhere);
         mirror.forget();
         stranger.says(move |_| said.clone());
-        let url = format!("{upstream}?channel=c&arch=amd64");
-        let shown = show(&url);
-        let series = ["--series", "feed.prom", "--as-of", "2026-11-16T00:00:00Z"];
-        let assessed = run(
-            place.path(),
-            &[&["assess", "--version", "1.0.0", "--channel", "c", "--arch", "amd64", "--graph", &url][..], &series]
-                .concat(),
-        );
+        let url = format!("{upstream}&channel=c&arch=amd64");
+        let (shown, assessed) = (show(&url), assess(&url));
         for ended in [&shown, &assessed] {
+            shows_no_credentials(&what, &ended.text);
             let text = shortened(&ended.text);
             match &attack.says {
                 Some(words) => assert!(ended.code != 0 && ended.text.contains(words), "{what}: {text}"),
@@ -146,6 +185,16 @@ fn answers_for_a_mirror_and_commands() {
             }
             assert!(!ended.text.contains('\u{1b}'), "{what}: {text}");
         }
+        if attack.unknown {
+            is_unknown(&what, &assessed);
+            until_served(address, path, &format!("{what}: the mirror has it"), is_hostile);
+            is_unknown(&format!("{what} from a mirror"), &assess(&mirrored));
+        }
+        // A client for whom there is no answer yet is told that upstream failed, and not with which password it was asked.
+        let other = get(address, &format!("/api/upgrades_info/graph?channel={name}&arch=amd64"));
+        assert_eq!(other.starts_with("HTTP/1.1 200"), attack.unknown, "{what}: {}", shortened(&other));
+        shows_no_credentials(&format!("{what}: what a client is told"), &other);
+        shows_no_credentials(&format!("{what}: metrics"), &get(status_address, "/metrics"));
         if let Some(words) = &attack.says {
             let line = mirror.line_with(&[words]);
             assert!(line.contains("c/amd64") || line.contains("channel"), "{what}: the source is named: {line}");
@@ -157,7 +206,10 @@ fn answers_for_a_mirror_and_commands() {
             );
         }
         stranger.says(|_| Said::json(good().to_string()));
+        until_served(address, path, &format!("after {what}, the good answer"), |answer| !is_hostile(answer));
     }
+    shows_no_credentials("log", &mirror.log());
+    assert_eq!(elsewhere.asked(), [""; 0], "a redirect is followed to another host");
     mirror.end(COMMAND);
 }
 

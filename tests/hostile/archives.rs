@@ -6,8 +6,10 @@ use std::fs;
 use clearway_testbed::images::gzip;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use crate::attack::{Content, Odd};
+use crate::attack::{self, Content, Odd};
+use crate::graph_data;
 use crate::program::{run, shortened};
+use crate::stranger::{Said, Stranger};
 
 /// The contents of an attack below a directory of an archive; nothing if an archive cannot hold one of them.
 pub(crate) fn pack(below: &str, files: &BTreeMap<String, Content>) -> Option<Vec<u8>> {
@@ -48,6 +50,32 @@ pub(crate) fn bomb(path: &str, bytes: usize) -> Vec<u8> {
     header.set_mode(0o644);
     builder.append_data(&mut header, path, std::io::Cursor::new(vec![0_u8; bytes])).unwrap();
     gzip(&builder.into_inner().unwrap())
+}
+
+/// The archive of graph-data that an update service hands on is judged as one in a file.
+#[test]
+fn archives_of_a_service() {
+    let place = tempfile::tempdir().unwrap();
+    let stranger = Stranger::start(|_| Said::json("{}"));
+    let url = format!("http://{}/api/upgrades_info/graph-data", stranger.host);
+    let attacks = attack::all::<graph_data::Attack>("graph-data").into_iter();
+    for (name, attack) in attacks.filter(|(_, attack)| attack.fits_archives()) {
+        let what = format!("{name} ({}) from a service", attack.title);
+        let data = place.path().join("data");
+        graph_data::write(&data, &attack.files);
+        let archive = gzip(&graph_data::archive(&data, "data"));
+        fs::remove_dir_all(data).unwrap();
+        stranger.says(move |_| Said::json(archive.clone()));
+        let lint = run(place.path(), &["graph", "lint", "--graph", &url]);
+        let text = shortened(&lint.text);
+        if let Some(words) = &attack.refused {
+            assert!(lint.code != 0 && lint.text.contains(words), "{what} ends with {}: {text}", lint.code);
+        }
+        if let Some(never) = &attack.never {
+            assert!(!lint.text.contains(never.as_str()), "{what} prints {never:?}");
+        }
+        assert!(!lint.text.contains('\u{1b}'), "{what}: {text}");
+    }
 }
 
 #[test]

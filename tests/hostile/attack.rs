@@ -36,6 +36,11 @@ impl Answer {
     }
 }
 
+/// The lines of a head, in which `{elsewhere}` is another host.
+pub(crate) fn head(lines: &[(String, String)], elsewhere: &str) -> Vec<(String, String)> {
+    lines.iter().map(|(name, value)| (name.clone(), value.replace("{elsewhere}", elsewhere))).collect()
+}
+
 /// What a stranger puts somewhere.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]

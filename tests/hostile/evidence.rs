@@ -34,10 +34,15 @@ pub(crate) fn write(directory: &Path) {
     snapshot::write(&taken, directory).unwrap();
 }
 
+/// What a command printed as JSON.
+pub(crate) fn json_of(ended: &Ended) -> Option<Value> {
+    let json = ended.text.get(ended.text.find('{')?..)?;
+    serde_json::Deserializer::from_str(json).into_iter().next()?.ok()
+}
+
 /// What an assessment that was printed as JSON advises about a version: its status and message.
 pub(crate) fn advice(assessed: &Ended, version: &str) -> Option<(String, String)> {
-    let json = assessed.text.get(assessed.text.find('{')?..)?;
-    let assessment: Value = serde_json::Deserializer::from_str(json).into_iter().next()?.ok()?;
+    let assessment = json_of(assessed)?;
     let update = assessment["updates"].as_array()?.iter().find(|update| update["version"] == version)?.clone();
     let word = |name: &str| update["recommended"][name].as_str().unwrap_or_default().to_owned();
     Some((word("status"), word("message")))

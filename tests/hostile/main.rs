@@ -22,6 +22,7 @@ mod metrics;
 mod operator;
 mod parts;
 mod program;
+mod redirects;
 mod registries;
 mod signals;
 mod state;

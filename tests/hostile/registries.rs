@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::archives;
 use crate::attack::{self, Answer};
+use crate::evidence;
 use crate::operator::{Operator, ask_for, write_state};
 use crate::program::{COMMAND, Service, run, shortened};
 use crate::stranger::{End, Said, Stranger};
@@ -80,6 +81,7 @@ fn registries_for_commands() {
         let what = format!("{name} ({})", attack.title);
         let place = tempfile::tempdir().unwrap();
         graph_data(place.path());
+        evidence::write(&place.path().join("evidence"));
         let stranger = attack.start();
         let (image, repository) = (format!("oci://{}/g:t", stranger.host), format!("{}/g", stranger.host));
         for command in [
@@ -87,6 +89,8 @@ fn registries_for_commands() {
             &["graph", "lint", "--graph", &image],
             &["release", "verify", &image],
             &["release", "show", &image],
+            &["catalog", "list", "--catalog", &image],
+            &["assess", "--all-products", "--snapshot", "evidence", "--as-of", "snapshot", "--catalog", &image],
         ] {
             let ended = run(place.path(), command);
             let text = shortened(&ended.text);
@@ -118,6 +122,27 @@ fn registries_for_the_service() {
         let mut service = Service::start(place.path(), &[&["serve", "--graph-data", &image][..], &listen].concat());
         let line = service.line_with(&[&attack.says]);
         assert!(line.contains(&stranger.host), "{what}: the source is named: {line}");
+        drives_no_terminal(&what, &service.log());
+        service.end(COMMAND);
+    }
+}
+
+/// The releases of a registry are added to graph-data that is served all the same.
+#[test]
+fn lists_of_tags_for_the_service() {
+    let attacks = attack::all::<Attack>("registries").into_iter();
+    for (name, attack) in attacks.filter(|(_, attack)| attack.answers.contains_key(TAGS)) {
+        let what = format!("{name} ({})", attack.title);
+        let place = tempfile::tempdir().unwrap();
+        graph_data(place.path());
+        let stranger = attack.start();
+        let repository = format!("{}/g", stranger.host);
+        let listen = ["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0", "--log", "info"];
+        let serve = ["serve", "--graph-data", "data", "--registry", &repository];
+        let mut service = Service::start(place.path(), &[&serve[..], &listen].concat());
+        let line = service.line_with(&[attack.scraped.as_deref().unwrap_or(&attack.says)]);
+        assert!(line.contains(&stranger.host), "{what}: the source is named: {line}");
+        drives_no_terminal(&what, &service.log());
         service.end(COMMAND);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::answers;
 use crate::attack::{self, Content, Odd};
 use crate::operator::{Operator, advice, is_recommended, write_state};
-use crate::program::{run, shortened};
+use crate::program::{MARKER, run, shortened};
 use crate::stranger::{Said, Stranger};
 
 /// Files that stand in a state directory.
@@ -74,20 +74,49 @@ fn state_without_a_cluster_version() {
     }
 }
 
-/// A pipe that nobody writes to in place of a feed of metrics: what needs it is not judged, and the rest is.
+/// What stands in place of a feed of metrics, and what is said of it.
+fn feeds() -> [(Content, &'static str); 5] {
+    let comment =
+        "# a line of a hundred bytes that nobody reads, and of which there are more than a feed of metrics may have\n";
+    let large = Content::Repeated {
+        before: "broken 0\n".to_owned(),
+        repeat: comment.to_owned(),
+        times: (65 << 20) / comment.len(),
+        after: String::new(),
+    };
+    [
+        // Nobody writes to it.
+        (Content::Odd { odd: Odd::Pipe }, "feed.prom cannot be read: it is a named pipe"),
+        (Content::Link { link: "/dev/zero".to_owned() }, "outside the directory"),
+        (large, "feed.prom cannot be read: it is larger than 67108864 bytes"),
+        (Content::Text(format!("broken 0\nbroken{{secret=\"{MARKER}\" 0\n")), "a line is not valid exposition text"),
+        // In milliseconds: there is none by now.
+        (Content::Text("broken 0 9999999999000\n".to_owned()), "Watched"),
+    ]
+}
+
+/// A feed of metrics that cannot be used: what needs it is not judged, and the rest is.
 #[test]
-fn state_with_a_pipe_for_metrics() {
+fn state_with_a_feed_that_cannot_be_used() {
     let service = Stranger::start(|_| Said::json(answers::good().to_string()));
     let upstream = format!("http://{}/api", service.host);
-    let place = tempfile::tempdir().unwrap();
-    let state = place.path().join("state");
-    write_state(&state);
-    let pipe = Content::Odd { odd: Odd::Pipe };
-    attack::write(&state, &BTreeMap::from([("metrics/feed.prom".to_owned(), pipe)]));
-    let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
-    let unknown = |status: &Value| advice(status, "1.2.0").is_some_and(|(status, _)| status == "Unknown");
-    let status = operator.until("the feed cannot be read", |status| is_recommended(status, "1.1.0") && unknown(status));
-    let (_, message) = advice(&status, "1.2.0").unwrap();
-    assert!(message.contains("feed.prom"), "{message}");
-    operator.end();
+    for (content, says) in feeds() {
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().join("state");
+        write_state(&state);
+        attack::write(&state, &BTreeMap::from([("metrics/feed.prom".to_owned(), content)]));
+        let mut operator = Operator::start(place.path(), &["--upstream", &upstream]);
+        let unknown = |status: &Value| advice(status, "1.2.0").is_some_and(|(status, _)| status == "Unknown");
+        let status = operator.until(says, |status| {
+            is_recommended(status, "1.1.0")
+                && unknown(status)
+                && advice(status, "1.2.0").is_some_and(|(_, message)| message.contains(says))
+        });
+        // Alerts are in the same feed.
+        let recommend = run(place.path(), &["upgrade", "recommend", "--state", "state"]);
+        let is_read = says == "Watched";
+        assert_eq!(recommend.text.contains("FailedToCompletePrecheck"), !is_read, "{says}: {}", recommend.text);
+        assert!(!status.to_string().contains(MARKER), "{says}: {status}");
+        operator.end();
+    }
 }

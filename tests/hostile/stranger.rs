@@ -54,6 +54,7 @@ type Script = Arc<Mutex<Box<dyn Fn(&str) -> Said + Send>>>;
 pub(crate) struct Stranger {
     pub(crate) host: String,
     script: Script,
+    asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Stranger {
@@ -62,15 +63,26 @@ impl Stranger {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = socket.local_addr().unwrap().to_string();
         let script: Script = Arc::new(Mutex::new(Box::new(script)));
-        let said = script.clone();
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let (said, heard) = (script.clone(), asked.clone());
         thread::spawn(move || {
             for stream in socket.incoming().map_while(Result::ok) {
-                let said = said.clone();
+                let (said, heard) = (said.clone(), heard.clone());
                 // Whoever goes away while it is told something has had enough.
-                thread::spawn(move || answer(stream, &said));
+                thread::spawn(move || answer(stream, &said, &heard));
             }
         });
-        Stranger { host, script }
+        Stranger { host, script, asked }
+    }
+
+    /// The same server by a name that makes it another host.
+    pub(crate) fn other_host(&self) -> String {
+        self.host.replace("127.0.0.1", "localhost")
+    }
+
+    /// The paths that were asked for.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
     }
 
     pub(crate) fn says(&self, script: impl Fn(&str) -> Said + Send + 'static) {
@@ -78,7 +90,7 @@ impl Stranger {
     }
 }
 
-fn answer(stream: TcpStream, script: &Script) -> std::io::Result<()> {
+fn answer(stream: TcpStream, script: &Script, heard: &Mutex<Vec<String>>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut request = String::new();
     reader.read_line(&mut request)?;
@@ -101,6 +113,7 @@ fn answer(stream: TcpStream, script: &Script) -> std::io::Result<()> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let path = request.split(' ').nth(1).unwrap_or_default();
+    heard.lock().unwrap().push(path.to_owned());
     let asked = format!("{path} {}", String::from_utf8_lossy(&body));
     let mut said = script.lock().unwrap()(&asked);
     if known.is_some_and(|name| said.is_named(&name)) {

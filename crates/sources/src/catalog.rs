@@ -12,7 +12,7 @@ use clearway_core::{Digest, GroupKind, Limits};
 use clearway_graph::Inputs;
 
 use crate::collector::{ObjectLimits, UnreadReason, visit_kinds};
-use crate::files::confined::ConfinedDirectory;
+use crate::files::confined::{ConfinedDirectory, DirectoryError, Pauses, READS, ReadHooks, read_settled};
 use crate::graph_data::{self, GRAPH_DATA_BYTES};
 use crate::oci::{self, Image, OciError, Registry};
 use crate::release::Key;
@@ -29,6 +29,15 @@ pub enum CatalogReadError {
         /// What the system said.
         error: io::Error,
     },
+    /// The directory does not come to rest.
+    #[error(
+        "{}: it changed during each of {READS} reads; publish with one rename, see docs/publishing.md",
+        path.display()
+    )]
+    Changing {
+        /// Which.
+        path: PathBuf,
+    },
     /// The files are no catalogue.
     #[error("{at}: {error}")]
     Content {
@@ -42,11 +51,25 @@ pub enum CatalogReadError {
     Registry(#[from] OciError),
 }
 
-/// Reads the products of a directory: those of its directories that have a `product.yaml`.
+/// Reads the products of a directory: those of its directories that have a `product.yaml`. One that changes meanwhile is read
+/// again, a few times.
 pub fn directory(path: &Path) -> Result<ProductCatalog, CatalogReadError> {
-    let failed = |path: &Path, error| CatalogReadError::Io { path: path.to_owned(), error };
-    let mut root = ConfinedDirectory::open(path).map_err(|error| failed(path, error))?;
-    let names = root.list_names(Path::new("")).map_err(|error| failed(path, error))?.unwrap_or_default();
+    read_directory(path, &mut Pauses)
+}
+
+fn read_directory(path: &Path, hooks: &mut dyn ReadHooks) -> Result<ProductCatalog, CatalogReadError> {
+    let read = read_settled(path, hooks, |root| products(path, root));
+    read.map_err(|error| match error {
+        DirectoryError::Open(error) => CatalogReadError::Io { path: path.to_owned(), error },
+        DirectoryError::Changing => CatalogReadError::Changing { path: path.to_owned() },
+        DirectoryError::Read(error) => error,
+    })
+}
+
+/// The products of an open directory. The graph-data of each is read by itself, and again if it changes.
+fn products(path: &Path, root: &mut ConfinedDirectory) -> Result<ProductCatalog, CatalogReadError> {
+    let failed = |error| CatalogReadError::Io { path: path.to_owned(), error };
+    let names = root.list_names(Path::new("")).map_err(failed)?.unwrap_or_default();
     let mut products = Vec::new();
     // All products together are as large as the graph-data of one revision may be.
     let mut left = GRAPH_DATA_BYTES;
@@ -187,5 +210,55 @@ mod tests {
         assert_eq!(out.iter().count(), 0);
         let (_, why) = out.unreadable().next().unwrap();
         assert!(why.contains("out"), "{why}");
+    }
+
+    /// Adds a product after each of the first readings, and completes the one before.
+    struct Publisher<'c> {
+        catalog: &'c Path,
+        products: usize,
+        readings: usize,
+    }
+
+    impl Publisher<'_> {
+        fn write(&self, number: usize, text: &str) {
+            let directory = self.catalog.join(format!("p{number}"));
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join(PRODUCT_FILE), text).unwrap();
+        }
+    }
+
+    impl ReadHooks for Publisher<'_> {
+        fn after_reading(&mut self, reading: usize) {
+            self.readings += 1;
+            if reading < self.products {
+                self.write(reading, "name: whole");
+                self.write(reading + 1, "name: half");
+            }
+        }
+
+        fn before_next(&mut self, _: usize) {}
+    }
+
+    #[test]
+    fn a_catalogue_that_is_being_written_is_read_again() {
+        for products in [0, 1, READS - 1, READS] {
+            let catalog = tempfile::tempdir().unwrap();
+            let mut publisher = Publisher { catalog: catalog.path(), products, readings: 0 };
+            publisher.write(0, "name: half");
+            let found = read_directory(catalog.path(), &mut publisher);
+            assert_eq!(publisher.readings, (products + 1).min(READS));
+            match found {
+                Ok(found) => {
+                    let files: Vec<&[u8]> = found.iter().map(|(_, entry)| entry.product_file.as_slice()).collect();
+                    let mut want = vec![&b"name: whole"[..]; products];
+                    want.push(b"name: half");
+                    assert!(products < READS && files == want, "{products} products: {files:?}");
+                }
+                Err(error) => {
+                    let why = error.to_string();
+                    assert!(products == READS && why.contains("changed during each of 5 reads"), "{products}: {why}");
+                }
+            }
+        }
     }
 }

@@ -29,6 +29,8 @@ pub struct HttpOptions {
     pub ca_file: Option<PathBuf>,
     /// Hosts that a server may redirect to, besides itself.
     pub redirect_hosts: Vec<String>,
+    /// The option that adds to them, where whoever reads an error has one.
+    pub redirect_option: Option<&'static str>,
 }
 
 impl Default for HttpOptions {
@@ -39,6 +41,7 @@ impl Default for HttpOptions {
             body_bytes: 32 << 20,
             ca_file: None,
             redirect_hosts: Vec::new(),
+            redirect_option: None,
         }
     }
 }
@@ -79,7 +82,7 @@ pub(crate) fn client_as(
         .connect_timeout(options.connect_timeout)
         // What stands in the query of an address is nobody else's business.
         .referer(false)
-        .redirect(policy(options.redirect_hosts.clone()));
+        .redirect(policy(options.redirect_hosts.clone(), options.redirect_option));
     if let Some(identity) = identity {
         builder = builder.identity(identity);
     }
@@ -102,15 +105,18 @@ pub(crate) fn install_tls() {
 
 /// Which redirects are followed: a few, on the same host or to one that is allowed, and never from an encrypted connection to
 /// a plain one. The client itself leaves credentials out of a request to another host or port.
-fn policy(allowed: Vec<String>) -> redirect::Policy {
-    redirect::Policy::custom(move |attempt| match refuse_redirect(attempt.previous(), attempt.url(), &allowed) {
-        Some(why) => attempt.error(why),
-        None => attempt.follow(),
+fn policy(allowed: Vec<String>, option: Option<&'static str>) -> redirect::Policy {
+    redirect::Policy::custom(move |attempt| {
+        match refuse_redirect(attempt.previous(), attempt.url(), &allowed, option) {
+            Some(why) => attempt.error(why),
+            None => attempt.follow(),
+        }
     })
 }
 
-/// Why a redirect is not followed, if it is not. `previous` are the addresses that led to it, the first one first.
-fn refuse_redirect(previous: &[Url], next: &Url, allowed: &[String]) -> Option<String> {
+/// Why a redirect is not followed, if it is not. `previous` are the addresses that led to it, the first one first; `option` is
+/// the one that allows another host.
+fn refuse_redirect(previous: &[Url], next: &Url, allowed: &[String], option: Option<&str>) -> Option<String> {
     let encrypted = previous.iter().any(|url| url.scheme() == "https");
     if !matches!(next.scheme(), "http" | "https") || (encrypted && next.scheme() != "https") {
         return Some("it redirects from https to another scheme".to_owned());
@@ -121,8 +127,8 @@ fn refuse_redirect(previous: &[Url], next: &Url, allowed: &[String]) -> Option<S
     let host = next.host_str().unwrap_or_default();
     let is_own = previous.first().and_then(Url::host_str).is_some_and(|own| own.eq_ignore_ascii_case(host));
     let is_allowed = || allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
-    (!is_own && !is_allowed())
-        .then(|| format!("it redirects to another host, {host}; allow it with --allow-redirects-to {host}"))
+    let help = || option.map(|option| format!("; allow it with {option} {host}")).unwrap_or_default();
+    (!is_own && !is_allowed()).then(|| format!("it redirects to another host, {host}{}", help()))
 }
 
 /// Why a body did not come.
@@ -181,7 +187,13 @@ mod tests {
         let refused = |previous: &[&str], next: &str, allowed: &[&str]| {
             let previous: Vec<Url> = previous.iter().map(|url| Url::parse(url).unwrap()).collect();
             let allowed: Vec<String> = allowed.iter().map(|&host| host.to_owned()).collect();
-            refuse_redirect(&previous, &Url::parse(next).unwrap(), &allowed).unwrap_or_default()
+            let next = Url::parse(next).unwrap();
+            // Only who has an option is told about it.
+            let plain = refuse_redirect(&previous, &next, &allowed, None).unwrap_or_default();
+            assert!(!plain.contains("--"), "{plain}");
+            let why = refuse_redirect(&previous, &next, &allowed, Some("--allow")).unwrap_or_default();
+            assert!(why.starts_with(&plain), "{why}");
+            why
         };
         for (previous, next, allowed, want) in [
             (&["https://a.example.com/x"][..], "https://a.example.com/y", &[][..], ""),
@@ -189,7 +201,12 @@ mod tests {
             (&["http://a.example.com/x"], "https://a.example.com/y", &[], ""),
             (&["https://a.example.com/x"], "http://a.example.com/y", &[], "from https"),
             (&["http://a.example.com", "https://a.example.com"], "http://a.example.com/y", &[], "from https"),
-            (&["https://a.example.com/x"], "https://b.example.com/y", &[], "--allow-redirects-to b.example.com"),
+            (
+                &["https://a.example.com/x"],
+                "https://b.example.com/y",
+                &[],
+                "another host, b.example.com; allow it with --allow b.example.com",
+            ),
             (&["https://a.example.com/x"], "https://b.example.com/y", &["b.example.com"], ""),
             (&["https://a.example.com/x"], "http://b.example.com/y", &["b.example.com"], "from https"),
             (&["https://a.example.com", "https://b.example.com"], "https://a.example.com", &["b.example.com"], ""),

@@ -1,4 +1,7 @@
 //! Metrics in files: the `*.prom` files of a directory, as the metrics feed of a state directory has them.
+//!
+//! Half of a file is a valid file too, in which series are missing that a rule may ask for: a directory that changes while it is
+//! read is read again.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +9,7 @@ use clearway_core::Timestamp;
 use clearway_promql::read::{self, ReadLimits};
 use clearway_promql::{Millis, Series};
 
-use crate::files::confined::ConfinedDirectory;
+use crate::files::confined::{ConfinedDirectory, DirectoryError, Pauses, READS, ReadHooks, read_settled};
 
 /// Bytes of all files together.
 pub(crate) const BYTES: u64 = 64 << 20;
@@ -14,10 +17,29 @@ pub(crate) const BYTES: u64 = 64 << 20;
 /// The series of all files `*.prom` of a directory; samples without a time are of `now`. An error is one sentence, and
 /// quotes no line of a file.
 pub fn series(directory: &Path, now: Timestamp) -> Result<Series, String> {
-    let failed = |path: &Path, error: &dyn std::fmt::Display| {
-        format!("The metrics feed {} cannot be read: {error}.", path.display())
-    };
-    let mut root = ConfinedDirectory::open(directory).map_err(|error| failed(directory, &error))?;
+    series_with(directory, now, &mut Pauses)
+}
+
+fn series_with(directory: &Path, now: Timestamp, hooks: &mut dyn ReadHooks) -> Result<Series, String> {
+    let text = read_settled(directory, hooks, |root| text(directory, root)).map_err(|error| match error {
+        DirectoryError::Open(error) => failed(directory, &error),
+        DirectoryError::Changing => {
+            failed(directory, &format!("it changed during each of {READS} reads; replace each file with one rename"))
+        }
+        DirectoryError::Read(why) => why,
+    })?;
+    let time = Millis(now.as_seconds().saturating_mul(1_000));
+    // What is wrong with a line would quote it.
+    read::text(&text, time, &ReadLimits::default())
+        .map_err(|_| failed(directory, &"a line is not valid exposition text"))
+}
+
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("The metrics feed {} cannot be read: {error}.", path.display())
+}
+
+/// The text of all files.
+fn text(directory: &Path, root: &mut ConfinedDirectory) -> Result<Vec<u8>, String> {
     let listed = root.list_names(Path::new("")).map_err(|error| failed(directory, &error))?;
     let mut names: Vec<PathBuf> = listed.into_iter().flatten().map(PathBuf::from).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "prom"));
@@ -31,16 +53,14 @@ pub fn series(directory: &Path, now: Timestamp) -> Result<Series, String> {
         text.extend(content.map_err(|error| failed(&directory.join(name), &error))?);
         text.push(b'\n');
     }
-    let time = Millis(now.as_seconds().saturating_mul(1_000));
-    // What is wrong with a line would quote it.
-    read::text(&text, time, &ReadLimits::default())
-        .map_err(|_| failed(directory, &"a line is not valid exposition text"))
+    Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::io::Write as _;
     use std::process::Command;
 
     #[test]
@@ -58,5 +78,44 @@ mod tests {
         fs::remove_file(&odd).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &odd).unwrap();
         assert!(why(root.path()).contains("outside the directory"), "{}", why(root.path()));
+    }
+
+    /// Writes a file in so many parts, one after each reading.
+    struct Writer<'f> {
+        file: &'f Path,
+        parts: usize,
+        readings: usize,
+    }
+
+    impl ReadHooks for Writer<'_> {
+        fn after_reading(&mut self, reading: usize) {
+            self.readings += 1;
+            if reading < self.parts {
+                let mut file = fs::OpenOptions::new().append(true).open(self.file).unwrap();
+                writeln!(file, "part{reading} 1").unwrap();
+            }
+        }
+
+        fn before_next(&mut self, _: usize) {}
+    }
+
+    /// What was written of a file so far is a valid file, in which the series that a rule asks for may be missing.
+    #[test]
+    fn a_file_that_is_being_written_is_read_again() {
+        let now = Timestamp::from_seconds(1_700_000_000).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("a.prom");
+        for (parts, whole) in [(0, true), (1, true), (READS - 1, true), (READS, false)] {
+            fs::write(&file, "up 1\n").unwrap();
+            let mut writer = Writer { file: &file, parts, readings: 0 };
+            let found = series_with(root.path(), now, &mut writer);
+            assert_eq!(writer.readings, (parts + 1).min(READS));
+            match found {
+                Ok(series) => assert!(whole && series.len() == parts + 1, "{parts} parts"),
+                Err(why) => {
+                    assert!(!whole && why.contains("it changed during each of 5 reads"), "{parts} parts: {why}");
+                }
+            }
+        }
     }
 }

@@ -5,7 +5,8 @@
 //! question: rounds and retries are the caller's (U9).
 //!
 //! An answer is whole or it is none (U3): warnings, by which Thanos says that a store behind it did not answer, are a
-//! failure, and so is a body that is cut, too large, or something else. Remarks (`infos`) are handed on.
+//! failure, and so is a body that is cut, too large, or something else. Nor is it an answer
+//! if it is about another time than was asked for, as one that a cache replays. Remarks (`infos`) are handed on.
 
 mod collect;
 mod error;
@@ -31,7 +32,7 @@ pub use window::{LOOKBACK, QueryWindows, Window, windows};
 
 use crate::http::{self, BodyError, HttpOptions};
 use crate::service::RequestUrl;
-use crate::waiting;
+use crate::{clock, waiting};
 
 /// What may follow the base in an address that somebody copied, the longest first.
 const ENDPOINTS: [&str; 3] = ["/api/v1/query", "/api/v1", "/graph"];
@@ -146,6 +147,7 @@ impl Prometheus {
             body_bytes: options.body_bytes,
             ca_file: options.ca_file.clone(),
             redirect_hosts: Vec::new(),
+            redirect_option: None,
         };
         let identity = options.identity.as_ref().map(identity).transpose()?;
         let client = http::client_as(&http, identity)?;
@@ -161,27 +163,38 @@ impl Prometheus {
 
     /// The value of a query at a time, or now.
     pub async fn instant(&self, query: &str, at: Option<Timestamp>) -> Result<QueryAnswer, PrometheusError> {
-        self.instant_within(query, at, self.options.body_bytes).await
+        self.instant_within(query, at, self.options.body_bytes, clock::now).await
     }
 
-    /// The same from an answer of so many bytes at most.
+    /// The same from an answer of so many bytes at most; now is told by the clock.
     async fn instant_within(
         &self,
         query: &str,
         at: Option<Timestamp>,
         bytes: u64,
+        clock: impl Fn() -> Timestamp,
     ) -> Result<QueryAnswer, PrometheusError> {
         let time = at.map(|at| at.as_seconds().to_string());
-        self.ask(query, time, bytes.min(self.options.body_bytes)).await.map(|(answered, _)| answered)
+        let (answered, _) = self.ask(query, time, bytes).await?;
+        self.of_time(answered, millis(at.unwrap_or_else(clock)))
     }
 
     /// The value of a query at a time in milliseconds, and how many bytes the answer had.
     async fn instant_at(&self, query: &str, at: i64, bytes: u64) -> Result<(QueryAnswer, u64), PrometheusError> {
         let time = Millis(at).as_seconds().to_string();
-        self.ask(query, Some(time), bytes.min(self.options.body_bytes)).await
+        let (answered, size) = self.ask(query, Some(time), bytes).await?;
+        Ok((self.of_time(answered, at)?, size))
     }
 
-    async fn ask(&self, query: &str, time: Option<String>, limit: u64) -> Result<(QueryAnswer, u64), PrometheusError> {
+    /// An answer, unless it is about another time than was asked for: replayed by a cache, or invented.
+    fn of_time(&self, answered: QueryAnswer, asked: i64) -> Result<QueryAnswer, PrometheusError> {
+        let difference = Duration::from_millis(answered.time.map_or(0, |given| given.abs_diff(asked)));
+        if difference > self.options.time_difference { Err(self.other_time(difference)) } else { Ok(answered) }
+    }
+
+    /// What was said before it is known whether it is of the time that was asked for.
+    async fn ask(&self, query: &str, time: Option<String>, bytes: u64) -> Result<(QueryAnswer, u64), PrometheusError> {
+        let limit = bytes.min(self.options.body_bytes);
         let form = self.form(query, time);
         // The client bounds one exchange; there may be two.
         let limited = tokio::time::timeout(self.options.timeout, self.exchange(&form, limit)).await;
@@ -305,6 +318,10 @@ impl Prometheus {
         PrometheusError::TooLarge { url: self.url.clone(), measure, limit }
     }
 
+    fn other_time(&self, difference: Duration) -> PrometheusError {
+        PrometheusError::OtherTime { url: self.url.clone(), difference }
+    }
+
     fn late(&self) -> PrometheusError {
         PrometheusError::Timeout { url: self.url.clone(), limit: self.options.timeout }
     }
@@ -330,6 +347,11 @@ fn identity(files: &ClientIdentity) -> Result<reqwest::Identity, PrometheusError
     // What the reader of keys says may quote the key.
     let why = |_| "it contains no PEM certificate with its private key".to_owned();
     reqwest::Identity::from_pem(&pem).map_err(|error| failed(&files.certificate, "a client certificate", why(error)))
+}
+
+/// A time in milliseconds since 1970.
+fn millis(time: Timestamp) -> i64 {
+    time.as_seconds().saturating_mul(1_000)
 }
 
 /// What to write for an address without a scheme, of which the host is read as one; nothing where a password may be in it.

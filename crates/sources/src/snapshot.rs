@@ -58,6 +58,7 @@ pub use strip::strip;
 pub use write::{to_archive, to_files, write};
 
 use crate::collector::UnreadReason;
+use crate::files::confined::READS;
 use crate::prometheus::{CollectedSeries, QueryWindow, QueryWindows, SkippedWindow, Window};
 
 /// The schema that is written: its first number, and the second.
@@ -357,6 +358,12 @@ pub enum SnapshotError {
         path: PathBuf,
         /// What the system said.
         error: std::io::Error,
+    },
+    /// The directory does not come to rest.
+    #[error("{}: it changed during each of {} reads; wait until it is written", path.display(), READS)]
+    Changing {
+        /// Which directory.
+        path: PathBuf,
     },
     /// It is something else.
     #[error("not a snapshot: it has no `snapshot.json`")]

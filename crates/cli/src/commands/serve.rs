@@ -8,13 +8,12 @@ use clearway_core::{Digest, GraphLimits};
 use clearway_server::console::{Console, RunningConsole};
 use clearway_server::{Config, Feed, GraphData, ListenOptions, MirrorOptions, RunningService, ServiceOptions};
 use clearway_sources::clock;
-use clearway_sources::http::HttpOptions;
 use clearway_sources::oci::{Cache, Registry, Repository};
 use clearway_sources::service::Service as Upstream;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{GraphName, Serve};
-use crate::commands::graph::source::registry;
+use crate::commands::graph::source::{http_options, registry};
 use crate::exit::Exit;
 use crate::{log, runtime, signals};
 
@@ -79,11 +78,7 @@ fn config(options: &Serve) -> Result<Config> {
     if options.upstream.is_none() && !options.trust.allow_redirects_to.is_empty() {
         bail!("--allow-redirects-to is for an update service: pass --upstream");
     }
-    let http = HttpOptions {
-        ca_file: options.trust.ca.file.clone(),
-        redirect_hosts: options.trust.allow_redirects_to.clone(),
-        ..HttpOptions::default()
-    };
+    let http = http_options(&options.trust);
     let mirror = match &options.upstream {
         Some(address) => Some(MirrorOptions {
             upstream: Upstream::new(address, &http)?,

@@ -96,6 +96,7 @@ impl ConfinedDirectory {
             Target::File(_) => Err(io::Error::other("it is a file, not a directory")),
             Target::Directory(place) => {
                 let names = self.list(&place)?;
+                self.listed.insert(place, names.clone());
                 Ok(Some(names.into_iter().map(OsString::from_vec).collect()))
             }
         }
@@ -382,7 +383,7 @@ pub(crate) fn read_settled<T, E>(
 
 /// The same for a directory that is opened in some way.
 pub(crate) fn read_settled_by<T, E>(
-    open: impl Fn() -> io::Result<ConfinedDirectory>,
+    mut open: impl FnMut() -> io::Result<ConfinedDirectory>,
     hooks: &mut dyn ReadHooks,
     mut read: impl FnMut(&mut ConfinedDirectory) -> Result<T, E>,
 ) -> Result<T, DirectoryError<E>> {

@@ -85,6 +85,10 @@ impl Prometheus {
         let Value::Matrix(rows) = self.counted(&query, window.end, limit, bytes).await? else {
             return Err(self.not("the answer to a range query is not a matrix"));
         };
+        let times = rows.iter().flat_map(|row| row.samples.iter().map(|(time, _)| *time));
+        if !self.are_within(window, times) {
+            return Err(self.not("the answer has samples outside of the time that was requested"));
+        }
         let mut found: Samples = rows.into_iter().map(|row| (row.labels, row.samples.into_iter().collect())).collect();
         if window.instant {
             let Value::Vector(alive) = self.counted(&window.selector, window.end, limit, bytes).await? else {
@@ -96,6 +100,14 @@ impl Prometheus {
             }
         }
         Ok(found)
+    }
+
+    /// Whether samples are of a window: none is newer, and none is older by more than the times of answers may differ.
+    /// `VictoriaMetrics` ends a window half a minute before now, and begins it as much earlier.
+    fn are_within(&self, window: &Window, mut times: impl Iterator<Item = i64>) -> bool {
+        let tolerance = i64::try_from(self.options.time_difference.as_millis()).unwrap_or(i64::MAX);
+        let begin = window.end.saturating_sub(window.width).saturating_sub(tolerance);
+        times.all(|time| (begin..=window.end).contains(&time))
     }
 
     async fn counted(&self, query: &str, at: i64, limit: u64, bytes: &mut u64) -> Result<Value, PrometheusError> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clearway_core::Address;
+use clearway_core::{Address, humanize};
 
 use crate::http::HttpError;
 use crate::service::RequestUrl;
@@ -99,6 +99,14 @@ pub enum PrometheusError {
         /// What it is instead.
         why: String,
     },
+    /// The answer is about another time than was asked for: replayed by a cache, or invented.
+    #[error("{url}: the answer is for another time than requested (difference: {})", humanize(*difference))]
+    OtherTime {
+        /// What was asked.
+        url: RequestUrl,
+        /// How far the times are apart.
+        difference: std::time::Duration,
+    },
     /// Some stores behind it did not answer, or the engine doubts its result. What is missing may be what matters.
     #[error("{url}: the answer has warnings and may be partial: {}", warnings.join("; "))]
     PartialResponse {
@@ -121,6 +129,7 @@ impl PrometheusError {
             PrometheusError::Refused { .. } => "refused",
             PrometheusError::TooLarge { .. } => "too_large",
             PrometheusError::NotAnAnswer { .. } => "not_an_answer",
+            PrometheusError::OtherTime { .. } => "other_time",
             PrometheusError::PartialResponse { .. } => "partial_response",
         }
     }

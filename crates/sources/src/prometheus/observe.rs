@@ -11,7 +11,7 @@ use clearway_advice::reproduce::{self, HttpAccess};
 use clearway_core::{Timestamp, humanize};
 use clearway_promql::eval::Value;
 
-use super::{Prometheus, PrometheusError, PrometheusOptions, QUERY, QueryAnswer};
+use super::{Prometheus, PrometheusError, PrometheusOptions, QUERY};
 
 /// Bytes of the answer to the query of a rule, which means one number. Several queries are asked at one time, and all of them
 /// together must not take the memory of a container.
@@ -25,7 +25,7 @@ impl Prometheus {
         at: Option<Timestamp>,
         clock: impl Fn() -> Timestamp,
     ) -> Result<Observation<Value>, Failure> {
-        let answer = self.instant_within(query, at, RULE_BYTES).await;
+        let answer = self.instant_within(query, at, RULE_BYTES, &clock).await;
         let observed_at = at.unwrap_or_else(clock);
         let failure = |failure: Failure| Failure {
             observed_at: Some(observed_at),
@@ -34,32 +34,18 @@ impl Prometheus {
             ..failure
         };
         match answer {
-            Ok(answer) => match self.wrong_time(&answer, observed_at) {
-                Some(wrong) => Err(failure(wrong)),
-                None => Ok(Observation {
-                    value: numbers_only(answer.value),
-                    observed_at,
-                    source: self.base(),
-                    reproduce: Some(self.curl(query, at, observed_at)),
-                    warnings: Vec::new(),
-                }),
-            },
+            Ok(answer) => Ok(Observation {
+                value: numbers_only(answer.value),
+                observed_at,
+                source: self.base(),
+                reproduce: Some(self.curl(query, at, observed_at)),
+                warnings: Vec::new(),
+            }),
             Err(error) => {
                 tracing::debug!(%error, query, "a query of a rule failed");
                 Err(failure(error.failure()))
             }
         }
-    }
-
-    /// The failure of an answer that is about another time than was asked for: replayed by a cache, or invented.
-    fn wrong_time(&self, answer: &QueryAnswer, asked: Timestamp) -> Option<Failure> {
-        let given = Timestamp::from_seconds(answer.time?.div_euclid(1_000)).unwrap_or(Timestamp::EPOCH);
-        let difference = asked.since(given).max(given.since(asked));
-        (difference > self.options.time_difference).then(|| {
-            let difference = humanize(difference);
-            let message = format!("The answer is for another time than requested (difference: {difference}).");
-            Failure::new(FailureClass::Stale, message)
-        })
     }
 
     /// What stands before the API in the address.
@@ -96,6 +82,10 @@ impl PrometheusError {
             PrometheusError::PartialResponse { url, warnings } => {
                 format!("{url}: the answer has {} warning(s) and may be partial.", warnings.len())
             }
+            PrometheusError::OtherTime { difference, .. } => {
+                let difference = humanize(*difference);
+                format!("The answer is for another time than requested (difference: {difference}).")
+            }
             PrometheusError::NotAnAnswer { url, .. } => format!("{url}: it is not an answer of the Prometheus API."),
             PrometheusError::Address { .. }
             | PrometheusError::Http(_)
@@ -112,6 +102,7 @@ impl PrometheusError {
         match self {
             PrometheusError::Timeout { .. } => FailureClass::Timeout,
             PrometheusError::PartialResponse { .. } => FailureClass::Partial,
+            PrometheusError::OtherTime { .. } => FailureClass::Stale,
             PrometheusError::TooLarge { .. } => FailureClass::Budget,
             PrometheusError::Refused { status: 401 | 403, .. } | PrometheusError::Credentials { .. } => {
                 FailureClass::Unauthorized

@@ -2,8 +2,8 @@
 //! unknown and is said; only what is wrong with the whole is an error.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use clearway_core::{Diagnostic, GroupKind, Limits, Place, Severity, is_secret_kind};
 use clearway_promql::read::{ReadLimits, snapshot as read_series};
@@ -15,7 +15,7 @@ use super::budget::{self, BYTES, Budget};
 use super::manifest::{self, CRDS, Entry, MANIFEST, OBJECTS, SERIES};
 use super::{Objects, Part, SeriesEvidence, Snapshot, SnapshotError};
 use crate::files::archive::{ArchiveDefect, Kind, WalkControl};
-use crate::files::confined::ConfinedDirectory;
+use crate::files::confined::{ConfinedDirectory, DirectoryError, Pauses, ReadHooks, read_settled_by};
 use crate::files::file_tree::{FileTree as _, ReadError, Target, names_of, printable, resolve, split_last};
 use crate::graph_data::{ArchiveError, OpenedArchive};
 
@@ -42,15 +42,28 @@ struct Found {
     unreadable: BTreeMap<String, String>,
 }
 
-/// Reads a snapshot from a directory or an archive.
+/// Reads a snapshot from a directory or an archive. A directory that changes meanwhile is read again, a few times.
 pub fn read(path: &Path, limits: &Limits) -> Result<LoadedSnapshot, SnapshotError> {
     let failed = |error| SnapshotError::Io { path: path.to_owned(), error };
     if fs::metadata(path).map_err(failed)?.is_dir() {
-        // The manifest has the digest of every part, so one that changes meanwhile is not known.
-        let mut directory = ConfinedDirectory::open(path).map_err(failed)?;
-        return assemble_found(from_directory(&mut directory, limits)?, limits);
+        return read_directory(path, || ConfinedDirectory::open(path), limits, &mut Pauses);
     }
     read_archive(fs::File::open(path).map_err(failed)?, limits)
+}
+
+pub(super) fn read_directory(
+    path: &Path,
+    open: impl FnMut() -> io::Result<ConfinedDirectory>,
+    limits: &Limits,
+    hooks: &mut dyn ReadHooks,
+) -> Result<LoadedSnapshot, SnapshotError> {
+    let read = read_settled_by(open, hooks, |directory| from_directory(directory, limits));
+    let found = read.map_err(|error| match error {
+        DirectoryError::Open(error) => SnapshotError::Io { path: path.to_owned(), error },
+        DirectoryError::Changing => SnapshotError::Changing { path: path.to_owned() },
+        DirectoryError::Read(error) => error,
+    })?;
+    assemble_found(found, limits)
 }
 
 /// Reads a snapshot that something in a stranger's directory refers to, inside of that directory. `base` is the directory
@@ -63,18 +76,15 @@ pub fn read_below(
 ) -> Result<LoadedSnapshot, SnapshotError> {
     let failed = |error| SnapshotError::Io { path: base.join(path), error };
     match directory.find(base, path).map_err(failed)? {
-        Target::Missing => Err(failed(std::io::ErrorKind::NotFound.into())),
-        Target::Directory(place) => {
-            let mut below = directory.below(&place).map_err(failed)?;
-            assemble_found(from_directory(&mut below, limits)?, limits)
-        }
+        Target::Missing => Err(failed(io::ErrorKind::NotFound.into())),
+        Target::Directory(place) => read_directory(&base.join(path), || directory.below(&place), limits, &mut Pauses),
         Target::File(place) => read_archive(directory.open_file(&place).map_err(failed)?, limits),
     }
 }
 
 /// Reads a snapshot from an archive: tar, packed with gzip or zstd or not. It may stand in a directory of the archive, the
 /// outermost if there are several. Nothing is written to disk.
-pub fn read_archive(stream: impl std::io::Read, limits: &Limits) -> Result<LoadedSnapshot, SnapshotError> {
+pub fn read_archive(stream: impl io::Read, limits: &Limits) -> Result<LoadedSnapshot, SnapshotError> {
     let bytes = limits.file_bytes.min(BYTES);
     let mut opened = OpenedArchive::new(stream, bytes).map_err(archive_error)?;
     if !opened.is_archive().map_err(archive_error)? {

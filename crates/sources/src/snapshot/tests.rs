@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::files::confined::{ConfinedDirectory, ReadHooks};
 
 fn series(lines: &[&str]) -> Series {
     let end = format!("# end {}\n", lines.len());
@@ -234,6 +235,50 @@ fn limits_hold() {
     assert!(cut.snapshot.objects_of("apps", "Deployment").unwrap_err().contains("more than 5 values"));
     assert!(matches!(read(Path::new("/nonexistent"), &few), Err(SnapshotError::Io { .. })));
     assert!(matches!(read(root.path(), &few), Err(SnapshotError::NotASnapshot)));
+}
+
+/// Puts another snapshot in the place of the first ones, after each of so many readings.
+struct Replaced<'d> {
+    directory: &'d Path,
+    times: usize,
+    readings: usize,
+}
+
+impl ReadHooks for Replaced<'_> {
+    fn after_reading(&mut self, reading: usize) {
+        self.readings += 1;
+        if reading < self.times {
+            let mut next = sample();
+            next.taken_at = next.taken_at.plus(std::time::Duration::from_secs(1 + reading as u64));
+            fs::remove_dir_all(self.directory).unwrap();
+            write(&next, self.directory).unwrap();
+        }
+    }
+
+    fn before_next(&mut self, _: usize) {}
+}
+
+#[test]
+fn a_directory_that_is_replaced_is_read_again() {
+    for times in [0, 1, READS - 1, READS] {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("snap");
+        write(&sample(), &directory).unwrap();
+        let mut hooks = Replaced { directory: &directory, times, readings: 0 };
+        let open = || ConfinedDirectory::open(&directory);
+        let found = super::read::read_directory(&directory, open, &Limits::default(), &mut hooks);
+        assert_eq!(hooks.readings, (times + 1).min(READS));
+        match found {
+            Ok(found) => {
+                assert!(times < READS && found.diagnostics.is_empty(), "{times}: {:?}", found.diagnostics);
+                let seconds = found.snapshot.taken_at.since(sample().taken_at).as_secs();
+                assert_eq!(seconds, times as u64);
+            }
+            Err(error) => {
+                assert!(times == READS && matches!(error, SnapshotError::Changing { .. }), "{times}: {error}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use clearway_advice::evidence::FailureClass;
 use clearway_promql::eval::Value;
 use clearway_sources::prometheus::{CollectLimits, Measure, Prometheus, PrometheusError, PrometheusOptions, Window};
 
-use crate::server::{Answer, Asked, Server, one, say};
+use crate::server::{Answer, Asked, Server, one, one_at, say};
 use crate::{at, patient, quick, refused};
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn nobody_there_is_said_so() {
 
 #[tokio::test]
 async fn a_form_is_sent_and_an_address_where_forms_are_not_taken() {
-    let server = Server::start(|asked| if asked.line.starts_with("POST") { say(405, "no") } else { one() }).await;
+    let server = Server::start(|asked| if asked.line.starts_with("POST") { say(405, "no") } else { one_at(5) }).await;
     let prometheus = at(&format!("{}/prefix?tenant=a", server.url()));
     let time = clearway_core::Timestamp::from_seconds(7).unwrap();
     let answered = prometheus.instant("up{a=\"b&c\"} + 1", Some(time)).await.unwrap();
@@ -218,6 +218,42 @@ async fn what_is_left_of_a_limit_is_what_the_next_window_has() {
     assert!(server.take()[0].body.starts_with("query=a%5B1m%5D&time=1.5&"));
 }
 
+/// What a cache replays of another time would be a window without a current sample, which many rules take for "no".
+#[tokio::test]
+async fn a_window_with_samples_of_another_time_is_left_out_by_name() {
+    let (end, width) = (1_000_000_000_i64, 300_000);
+    let matrix = |time: i64| {
+        let millis = format!("{}.{:03}", time / 1_000, time % 1_000);
+        let result = format!(r#"[{{"metric":{{"a":"b"}},"values":[[{millis},"1"]]}}]"#);
+        say(200, &format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":{result}}}}}"#))
+    };
+    // The times of answers may differ by a minute, and nobody answers with what is still to come.
+    for (time, alive, whole) in [
+        (end, end, true),
+        (end - width, end, true),
+        (end - width - 60_000, end, true),
+        (end - width - 60_001, end, false),
+        (end + 1, end, false),
+        (0, end, false),
+        (end, end - 60_000, true),
+        (end, end - 61_000, false),
+        (end, end + 61_000, false),
+    ] {
+        let script = move |asked: &Asked| if asked.body.contains("%5B") { matrix(time) } else { one_at(alive / 1_000) };
+        let server = Server::start(script).await;
+        let window = Window { selector: "a".to_owned(), end, width, instant: true };
+        let windows = [window.clone()];
+        let collected = at(&server.url()).series_of(&windows, &CollectLimits::default(), &|_, _| {}).await.unwrap();
+        let what = format!("{time} {alive}: {:?}", collected.left_out);
+        assert_eq!(
+            (collected.series.len(), collected.complete.len()),
+            (usize::from(whole), usize::from(whole)),
+            "{what}"
+        );
+        assert_eq!(collected.left_out.first().map(|left| &left.window), (!whole).then_some(&window), "{what}");
+    }
+}
+
 #[tokio::test]
 async fn a_large_answer_is_read_and_counted() {
     let samples: Vec<String> = (0..100_000).map(|time| format!("[{time},\"1\"]")).collect();
@@ -227,7 +263,7 @@ async fn a_large_answer_is_read_and_counted() {
     );
     assert!(body.len() > 1 << 20);
     let server = Server::start(move |_| say(200, &body)).await;
-    let windows = [Window { selector: "a".to_owned(), end: 0, width: 60_000, instant: false }];
+    let windows = [Window { selector: "a".to_owned(), end: 100_000_000, width: 100_000_000, instant: false }];
     let gathered = at(&server.url()).series_of(&windows, &CollectLimits::default(), &|_, _| {}).await.unwrap();
     assert_eq!(gathered.series.samples(), 100_000);
     let few = CollectLimits { samples: 99_999, ..CollectLimits::default() };

@@ -17,7 +17,7 @@ use clearway_sources::rounds::{RoundResult, run_round};
 use clearway_testbed::prometheus;
 use serde_json::json;
 
-use crate::server::{Answer, Asked, Server, one, say};
+use crate::server::{Answer, Asked, Server, one, one_at, say};
 use crate::{patient, quick};
 
 /// Queries of a round.
@@ -280,20 +280,19 @@ async fn queries_do_not_wait_for_each_other() {
 /// An answer about another time than was asked for is no evidence, whoever sent it (U16).
 #[tokio::test]
 async fn an_answer_about_another_time_is_not_evidence() {
-    let sample = |time: i64| {
-        let body = json!({"status": "success", "data": {"resultType": "vector", "result": [{"metric": {"a": "b"}, "value": [time, "0"]}]}});
-        say(200, &body.to_string())
-    };
     let asked = Clock::new().now();
     for (offset, accepted) in [(0, true), (-60, true), (60, true), (-61, false), (61, false), (-86_400, false)] {
-        let server = Server::start(move |_: &Asked| sample(1_777_885_200 + offset)).await;
+        let server = Server::start(move |_: &Asked| one_at(1_777_885_200 + offset)).await;
         let client = Prometheus::new(&server.url(), &PrometheusOptions::default()).unwrap();
+        // Whoever asks.
+        let instant = client.instant("max(a)", Some(asked)).await;
+        assert_eq!(instant.map_err(|error| error.kind()).err(), (!accepted).then_some("other_time"), "{offset}");
         let observed = client.observe("max(a)", Some(asked), || asked).await;
         match observed {
             Ok(observation) => {
                 assert!(accepted, "{offset}");
                 // A number, without the labels it came with.
-                assert_eq!(observation.value.to_string(), "{} 0");
+                assert_eq!(observation.value.to_string(), "{} 1");
             }
             Err(failure) => assert!(!accepted && failure.class == FailureClass::Stale, "{offset}: {failure:?}"),
         }

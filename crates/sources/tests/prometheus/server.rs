@@ -11,6 +11,7 @@ use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
@@ -45,12 +46,16 @@ pub(crate) fn say(status: u16, body: &str) -> Answer {
     Answer::Say(status, Vec::new(), body.as_bytes().to_vec())
 }
 
-/// An answer of the API with one sample.
+/// An answer of the API with one sample of now.
 pub(crate) fn one() -> Answer {
-    say(
-        200,
-        r#"{"status":"success","infos":["mind"],"data":{"resultType":"vector","result":[{"metric":{},"value":[5,"1"]}]}}"#,
-    )
+    one_at(clearway_sources::clock::now().as_seconds())
+}
+
+/// The same of a time.
+pub(crate) fn one_at(time: i64) -> Answer {
+    let result = json!([{"metric": {"a": "b"}, "value": [time, "1"]}]);
+    let data = json!({"resultType": "vector", "result": result});
+    say(200, &json!({"status": "success", "infos": ["mind"], "data": data}).to_string())
 }
 
 /// Ends when dropped.

@@ -12,7 +12,7 @@ use rustls::server::WebPkiClientVerifier;
 use tokio_rustls::TlsAcceptor;
 
 use crate::refused;
-use crate::server::{Server, one};
+use crate::server::{Server, one, one_at};
 
 /// The server side: a certificate of the authority, and clients only with one of it, too.
 fn acceptor(authority: &Authority) -> TlsAcceptor {
@@ -61,7 +61,7 @@ async fn both_sides_prove_who_they_are() {
 #[tokio::test]
 async fn the_printed_command_works_with_the_same_files() {
     let authority = Authority::new("ours").unwrap();
-    let server = Server::start_with(Some(acceptor(&authority)), |_| one()).await;
+    let server = Server::start_with(Some(acceptor(&authority)), |_| one_at(5)).await;
     let root = tempfile::tempdir().unwrap();
     let (ca_file, token_file) = (root.path().join("ca.crt"), root.path().join("it's a token"));
     std::fs::write(&ca_file, authority.certificate()).unwrap();

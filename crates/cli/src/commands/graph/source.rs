@@ -123,10 +123,12 @@ pub(super) fn connect(address: &Address, trust: &ServiceTrust) -> Result<Service
     Ok(Service::new(address, &http_options(trust))?)
 }
 
-fn http_options(trust: &ServiceTrust) -> HttpOptions {
+/// How the service of a command is spoken to.
+pub(crate) fn http_options(trust: &ServiceTrust) -> HttpOptions {
     HttpOptions {
         ca_file: trust.ca.file.clone(),
         redirect_hosts: trust.allow_redirects_to.clone(),
+        redirect_option: Some("--allow-redirects-to"),
         ..HttpOptions::default()
     }
 }

@@ -14,8 +14,9 @@ use clearway_sources::{clock, metrics_directory};
 use super::prechecks::{Precheck, PrecheckResult};
 use crate::arguments::UpgradeRecommend;
 
-/// The series that Prometheus keeps of its alerts.
-const FIRING: &str = "ALERTS{alertstate=\"firing\"}";
+/// The series that Prometheus keeps of its alerts, and one sample more: an answer without any would not say which time it is
+/// of, so that one of another time could be taken for the news that no alert fires.
+const FIRING: &str = "ALERTS{alertstate=\"firing\"} or vector(0)";
 /// The name of the check if no alert has to be named.
 const ALERTS: &str = "Alerts";
 /// The name of the issue that alerts could not be read.
@@ -80,7 +81,7 @@ pub(super) async fn check(options: &UpgradeRecommend, state: Option<&Path>) -> R
         }
     };
     Ok(match firing {
-        Ok(Value::Vector(samples)) => judge(&samples),
+        Ok(Value::Vector(samples)) if !samples.is_empty() => judge(&samples),
         Ok(_) => vec![Precheck::new(FAILED, PrecheckResult::Unknown, ALERTS, "The answer is not a list of alerts.")],
         Err(why) => vec![Precheck::new(FAILED, PrecheckResult::Unknown, ALERTS, &why)],
     })
