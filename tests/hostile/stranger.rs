@@ -64,12 +64,12 @@ impl Stranger {
         let host = socket.local_addr().unwrap().to_string();
         let script: Script = Arc::new(Mutex::new(Box::new(script)));
         let asked = Arc::<Mutex<Vec<String>>>::default();
-        let (said, heard) = (script.clone(), asked.clone());
+        let (said, requests) = (script.clone(), asked.clone());
         thread::spawn(move || {
             for stream in socket.incoming().map_while(Result::ok) {
-                let (said, heard) = (said.clone(), heard.clone());
+                let (said, requests) = (said.clone(), requests.clone());
                 // Whoever goes away while it is told something has had enough.
-                thread::spawn(move || answer(stream, &said, &heard));
+                thread::spawn(move || answer(stream, &said, &requests));
             }
         });
         Stranger { host, script, asked }
@@ -90,7 +90,7 @@ impl Stranger {
     }
 }
 
-fn answer(stream: TcpStream, script: &Script, heard: &Mutex<Vec<String>>) -> std::io::Result<()> {
+fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<String>>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut request = String::new();
     reader.read_line(&mut request)?;
@@ -113,7 +113,7 @@ fn answer(stream: TcpStream, script: &Script, heard: &Mutex<Vec<String>>) -> std
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let path = request.split(' ').nth(1).unwrap_or_default();
-    heard.lock().unwrap().push(path.to_owned());
+    requests.lock().unwrap().push(path.to_owned());
     let asked = format!("{path} {}", String::from_utf8_lossy(&body));
     let mut said = script.lock().unwrap()(&asked);
     if known.is_some_and(|name| said.is_named(&name)) {
