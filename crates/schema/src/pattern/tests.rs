@@ -78,8 +78,8 @@ fn reading_is_counted_by_the_classes() {
 /// Braces and brackets without an end are letters, of which there may be many.
 #[test]
 fn what_has_no_end_is_text() {
-    assert!(matches(r"^{1,{2{}$", "{1,{2{}") && matches(r"^[[:a]+$", "[:a") && matches(r"^[[:][[:x]$", "[:"));
-    for text in ["{".repeat(200_000), format!("[{}]", "[:".repeat(100_000))] {
+    assert!(matches(r"^{1,{2{}$", "{1,{2{}") && matches(r"^[[:a]+$", "[:a"));
+    for text in ["{".repeat(200_000), format!("[{}a]", "[:".repeat(100_000))] {
         assert!(GoPattern::translate(&text).is_ok());
     }
 }
