@@ -115,7 +115,7 @@ impl RetrievalError {
     /// The service answered, but not about this cluster's version.
     pub fn of_answer(error: &UnusableAnswer, ask: &UpstreamRequest) -> Self {
         let (reason, passing, why) = match error {
-            UnusableAnswer::NoGraph(why) => (reason!("ResponseInvalid"), true, why.clone()),
+            UnusableAnswer::NoGraph(why) => (reason!("ResponseInvalid"), true, format!("{}: {why}", ask.upstream)),
             UnusableAnswer::NotInGraph(missing) => {
                 let why = format!(
                     "currently reconciling cluster version {} not found in the {:?} channel",
