@@ -234,11 +234,11 @@ fn evaluations_are_measured() {
 #[test]
 fn a_policy_that_is_not_loaded_cannot_be_accepted() {
     let place = place();
-    place.write("policies/broken.yaml", &template("violation[{\"msg\": msg}] { msg := }"));
+    place.write("policies/broken.yaml", template("violation[{\"msg\": msg}] { msg := }"));
     place.write("policies/constraint.yaml", CONSTRAINT);
     let codes = ["PO001", "PO002", "PO003", "PO004", "PO005", "PO006"];
     let accepted = codes.map(|code| format!("- {{code: {code}, reason: hidden, expires: 2099-01-01}}\n")).concat();
-    place.write("policies/.clearway-lint.yaml", &format!("suppressions:\n{accepted}"));
+    place.write("policies/.clearway-lint.yaml", format!("suppressions:\n{accepted}"));
     let answer = place.run(&["policy", "lint", "-f", "policies"]);
     assert_eq!(answer.code, 1, "{}", answer.out);
     assert!(answer.out.contains("PO001") && answer.out.contains("PO003"), "{}", answer.out);
