@@ -29,9 +29,9 @@ pub struct Limits {
     pub depth: usize,
     /// Values in one object, after aliases were followed: stops the "billion laughs".
     pub nodes: usize,
-    /// Values that the aliases of one file or stream stand for: objects may be kept, each with a copy of its own.
+    /// Values that the aliases of one file or stream expand to: objects may be kept, each with a copy of its own.
     pub alias_values: usize,
-    /// Bytes of the texts that the aliases of one file or stream stand for.
+    /// Bytes of the texts that the aliases of one file or stream expand to.
     pub alias_text: usize,
     /// Items of one `List` above which a reader is told that it is unusually long.
     pub list_items: usize,

@@ -1,7 +1,7 @@
 //! From parser events to a tape.
 //!
 //! A [`Builder`] takes the events of one value. It follows aliases and merge keys (`<<`) by copying, and counts every
-//! entry it makes against the limit, so that a small text cannot become a large tree. What aliases stand for is counted
+//! entry it makes against the limit, so that a small text cannot become a large tree. What aliases expand to is counted
 //! for the whole stream ([`Aliased`]): whoever keeps its objects has a copy of it for each alias.
 
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ pub(crate) enum BuildError {
     BadMerge,
 }
 
-/// What the aliases of a stream stand for so far.
+/// What the aliases of a stream have expanded to so far.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Aliased {
     values: usize,

@@ -215,8 +215,8 @@ fn documents() -> String {
         ("Bytes of one object: a document, or an item of a list", limits.object_bytes as u64),
         ("Levels of nesting in one document", limits.depth as u64),
         ("Values in one object, after YAML aliases were followed", limits.nodes as u64),
-        ("Values that the YAML aliases of one file or stream stand for", limits.alias_values as u64),
-        ("Bytes of the texts that they stand for", limits.alias_text as u64),
+        ("Values that the YAML aliases of one file or stream expand to", limits.alias_values as u64),
+        ("Bytes of the texts that they expand to", limits.alias_text as u64),
     ])
 }
 
