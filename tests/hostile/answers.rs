@@ -192,7 +192,7 @@ fn answers_for_a_mirror_and_commands() {
         // A client for whom there is no answer yet is told that upstream failed, and not with which password it was asked.
         let other = get(address, &format!("/api/upgrades_info/graph?channel={name}&arch=amd64"));
         assert_eq!(other.starts_with("HTTP/1.1 200"), attack.unknown, "{what}: {}", shortened(&other));
-        shows_no_credentials(&format!("{what}: what a client is told"), &other);
+        shows_no_credentials(&format!("{what}: the answer to clients"), &other);
         shows_no_credentials(&format!("{what}: metrics"), &get(status_address, "/metrics"));
         if let Some(words) = &attack.says {
             let line = mirror.line_with(&[words]);

@@ -183,7 +183,7 @@ fn files_of_releases_that_wait_have_a_budget() {
     }
     assert_eq!(kept.len(), COMPONENT_RELEASE_BYTES / most);
     assert_eq!(component.keep(release()).err(), Some(UnevaluatedReason::TooManyReleases));
-    assert!(cluster.keep(release()).is_ok(), "it has a part of its own");
+    assert!(cluster.keep(release()).is_ok(), "it has a separate budget");
     kept.pop();
     assert!(component.keep(release()).is_ok(), "what was evaluated gives its part back");
 }
